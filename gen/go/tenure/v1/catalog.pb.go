@@ -2200,7 +2200,11 @@ type GetNodeRequest struct {
 	// next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,3,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,3,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether to leave out the instances and checks that the caller may not read instead of refusing a request that the
+	// caller's policies do not cover completely. The header then says filtered. What the request names itself the
+	// caller must be allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,4,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2254,6 +2258,13 @@ func (x *GetNodeRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *GetNodeRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // GetNodeResponse returns a node. A page has about 1 MiB at most, and each page its own revision.
@@ -2350,7 +2361,11 @@ type ListNodesRequest struct {
 	// Only nodes in this zone.
 	Zone string `protobuf:"bytes,4,opt,name=zone,proto3" json:"zone,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,5,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,5,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether to leave out the nodes that the caller may not read instead of refusing a request that the caller's
+	// policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+	// allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,6,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2418,6 +2433,13 @@ func (x *ListNodesRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *ListNodesRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // ListNodesResponse is a page of nodes. All are of the same revision.
@@ -2494,7 +2516,11 @@ type ListServicesRequest struct {
 	// Only names with this prefix.
 	NamePrefix string `protobuf:"bytes,3,opt,name=name_prefix,json=namePrefix,proto3" json:"name_prefix,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,4,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,4,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether to leave out the services that the caller may not read instead of refusing a request that the caller's
+	// policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+	// allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,5,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2555,6 +2581,13 @@ func (x *ListServicesRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *ListServicesRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // ServiceSummary describes all instances of a service.
@@ -2703,7 +2736,11 @@ type ListInstancesRequest struct {
 	// next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,8,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,8,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether to leave out the instances that the caller may not read instead of refusing a request that the caller's
+	// policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+	// allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,9,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2792,6 +2829,13 @@ func (x *ListInstancesRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *ListInstancesRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // ServiceInstance is an instance of a service with what decides about its health.
@@ -2946,7 +2990,11 @@ type ListChecksRequest struct {
 	// next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,6,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,6,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether to leave out the checks that the caller may not read instead of refusing a request that the caller's
+	// policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+	// allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,7,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3021,6 +3069,13 @@ func (x *ListChecksRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *ListChecksRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // ListChecksResponse is a page of checks. All are of the same revision.
@@ -3585,18 +3640,19 @@ const file_tenure_v1_catalog_proto_rawDesc = "" +
 	"\x17DeregisterCheckResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\"\n" +
 	"\fderegistered\x18\x02 \x01(\bR\fderegistered\x12%\n" +
-	"\x0esessions_ended\x18\x03 \x01(\rR\rsessionsEnded\"o\n" +
+	"\x0esessions_ended\x18\x03 \x01(\rR\rsessionsEnded\"\x92\x01\n" +
 	"\x0eGetNodeRequest\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x12*\n" +
-	"\x04read\x18\x03 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"\xeb\x01\n" +
+	"\x04read\x18\x03 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12!\n" +
+	"\fvisible_only\x18\x04 \x01(\bR\vvisibleOnly\"\xeb\x01\n" +
 	"\x0fGetNodeResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12#\n" +
 	"\x04node\x18\x02 \x01(\v2\x0f.tenure.v1.NodeR\x04node\x12.\n" +
 	"\bservices\x18\x03 \x03(\v2\x12.tenure.v1.ServiceR\bservices\x12(\n" +
 	"\x06checks\x18\x04 \x03(\v2\x10.tenure.v1.CheckR\x06checks\x12&\n" +
-	"\x0fnext_page_token\x18\x05 \x01(\tR\rnextPageToken\"\xaf\x01\n" +
+	"\x0fnext_page_token\x18\x05 \x01(\tR\rnextPageToken\"\xd2\x01\n" +
 	"\x10ListNodesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -3604,18 +3660,20 @@ const file_tenure_v1_catalog_proto_rawDesc = "" +
 	"\vname_prefix\x18\x03 \x01(\tR\n" +
 	"namePrefix\x12\x12\n" +
 	"\x04zone\x18\x04 \x01(\tR\x04zone\x12*\n" +
-	"\x04read\x18\x05 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"\x95\x01\n" +
+	"\x04read\x18\x05 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12!\n" +
+	"\fvisible_only\x18\x06 \x01(\bR\vvisibleOnly\"\x95\x01\n" +
 	"\x11ListNodesResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12%\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x0f.tenure.v1.NodeR\x05nodes\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x9e\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xc1\x01\n" +
 	"\x13ListServicesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x1f\n" +
 	"\vname_prefix\x18\x03 \x01(\tR\n" +
 	"namePrefix\x12*\n" +
-	"\x04read\x18\x04 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"V\n" +
+	"\x04read\x18\x04 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12!\n" +
+	"\fvisible_only\x18\x05 \x01(\bR\vvisibleOnly\"V\n" +
 	"\x0eServiceSummary\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tinstances\x18\x02 \x01(\rR\tinstances\x12\x12\n" +
@@ -3623,7 +3681,7 @@ const file_tenure_v1_catalog_proto_rawDesc = "" +
 	"\x14ListServicesResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x125\n" +
 	"\bservices\x18\x02 \x03(\v2\x19.tenure.v1.ServiceSummaryR\bservices\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xec\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x8f\x02\n" +
 	"\x14ListInstancesRequest\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
@@ -3633,7 +3691,8 @@ const file_tenure_v1_catalog_proto_rawDesc = "" +
 	"\tpage_size\x18\x06 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\a \x01(\tR\tpageToken\x12*\n" +
-	"\x04read\x18\b \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"\xbe\x01\n" +
+	"\x04read\x18\b \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12!\n" +
+	"\fvisible_only\x18\t \x01(\bR\vvisibleOnly\"\xbe\x01\n" +
 	"\x0fServiceInstance\x12,\n" +
 	"\aservice\x18\x01 \x01(\v2\x12.tenure.v1.ServiceR\aservice\x12#\n" +
 	"\x04node\x18\x02 \x01(\v2\x0f.tenure.v1.NodeR\x04node\x12(\n" +
@@ -3642,7 +3701,7 @@ const file_tenure_v1_catalog_proto_rawDesc = "" +
 	"\x15ListInstancesResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x128\n" +
 	"\tinstances\x18\x02 \x03(\v2\x1a.tenure.v1.ServiceInstanceR\tinstances\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xd9\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xfc\x01\n" +
 	"\x11ListChecksRequest\x12.\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x16.tenure.v1.CheckStatusR\x06status\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
@@ -3650,7 +3709,8 @@ const file_tenure_v1_catalog_proto_rawDesc = "" +
 	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\x12*\n" +
-	"\x04read\x18\x06 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"\x99\x01\n" +
+	"\x04read\x18\x06 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12!\n" +
+	"\fvisible_only\x18\a \x01(\bR\vvisibleOnly\"\x99\x01\n" +
 	"\x12ListChecksResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12(\n" +
 	"\x06checks\x18\x02 \x03(\v2\x10.tenure.v1.CheckR\x06checks\x12&\n" +

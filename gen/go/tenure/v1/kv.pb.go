@@ -214,7 +214,11 @@ type ListRequest struct {
 	// next_page_token of the previous page with the same prefix; empty for the first page.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,5,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,5,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether to leave out the keys that the caller may not list, and unless keys_only read, instead of refusing a
+	// request that the caller's policies do not cover completely. The header then says filtered. What the request names
+	// itself the caller must be allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,6,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -282,6 +286,13 @@ func (x *ListRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *ListRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // ListResponse is a page of keys. All are of the same revision.
@@ -1623,14 +1634,15 @@ const file_tenure_v1_kv_proto_rawDesc = "" +
 	"must_exist\x18\x03 \x01(\bR\tmustExist\"e\n" +
 	"\vGetResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12#\n" +
-	"\x02kv\x18\x02 \x01(\v2\x13.tenure.v1.KeyValueR\x02kv\"\xaa\x01\n" +
+	"\x02kv\x18\x02 \x01(\v2\x13.tenure.v1.KeyValueR\x02kv\"\xcd\x01\n" +
 	"\vListRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1b\n" +
 	"\tkeys_only\x18\x02 \x01(\bR\bkeysOnly\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12*\n" +
-	"\x04read\x18\x05 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"\x90\x01\n" +
+	"\x04read\x18\x05 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12!\n" +
+	"\fvisible_only\x18\x06 \x01(\bR\vvisibleOnly\"\x90\x01\n" +
 	"\fListResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12%\n" +
 	"\x03kvs\x18\x02 \x03(\v2\x13.tenure.v1.KeyValueR\x03kvs\x12&\n" +

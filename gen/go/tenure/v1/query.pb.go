@@ -699,7 +699,11 @@ type ListQueriesRequest struct {
 	// Only queries of this session, a UUID.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,5,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,5,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether to leave out the queries that the caller may not read instead of refusing a request that the caller's
+	// policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+	// allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,6,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -767,6 +771,13 @@ func (x *ListQueriesRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *ListQueriesRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // ListQueriesResponse is a page of queries of about 1 MiB at most. All are of the same revision.
@@ -1298,7 +1309,7 @@ const file_tenure_v1_query_proto_rawDesc = "" +
 	"\x04read\x18\x02 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"m\n" +
 	"\x10GetQueryResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12&\n" +
-	"\x05query\x18\x02 \x01(\v2\x10.tenure.v1.QueryR\x05query\"\xbc\x01\n" +
+	"\x05query\x18\x02 \x01(\v2\x10.tenure.v1.QueryR\x05query\"\xdf\x01\n" +
 	"\x12ListQueriesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -1307,7 +1318,8 @@ const file_tenure_v1_query_proto_rawDesc = "" +
 	"namePrefix\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x12*\n" +
-	"\x04read\x18\x05 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"\x9c\x01\n" +
+	"\x04read\x18\x05 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12!\n" +
+	"\fvisible_only\x18\x06 \x01(\bR\vvisibleOnly\"\x9c\x01\n" +
 	"\x13ListQueriesResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12*\n" +
 	"\aqueries\x18\x02 \x03(\v2\x10.tenure.v1.QueryR\aqueries\x12&\n" +

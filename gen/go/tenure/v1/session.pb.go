@@ -1458,7 +1458,11 @@ type ListSessionsRequest struct {
 	// sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
 	// `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
 	// Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
-	Principals    []string `protobuf:"bytes,8,rep,name=principals,proto3" json:"principals,omitempty"`
+	Principals []string `protobuf:"bytes,8,rep,name=principals,proto3" json:"principals,omitempty"`
+	// Whether to leave out the sessions that the caller may not read instead of refusing a request that the caller's
+	// policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+	// allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,9,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1547,6 +1551,13 @@ func (x *ListSessionsRequest) GetPrincipals() []string {
 		return x.Principals
 	}
 	return nil
+}
+
+func (x *ListSessionsRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
 }
 
 // ListSessionsResponse is a page of sessions. All are of the same revision.
@@ -2283,7 +2294,7 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\v2\x12.tenure.v1.SessionR\asession\x12%\n" +
 	"\x05holds\x18\x03 \x03(\v2\x0f.tenure.v1.HoldR\x05holds\x12(\n" +
 	"\x06places\x18\x04 \x03(\v2\x10.tenure.v1.PlaceR\x06places\x12&\n" +
-	"\x0fnext_page_token\x18\x05 \x01(\tR\rnextPageToken\"\xa3\x02\n" +
+	"\x0fnext_page_token\x18\x05 \x01(\tR\rnextPageToken\"\xc6\x02\n" +
 	"\x13ListSessionsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -2297,7 +2308,8 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\x04read\x18\a \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12\x1e\n" +
 	"\n" +
 	"principals\x18\b \x03(\tR\n" +
-	"principals\"\xa1\x01\n" +
+	"principals\x12!\n" +
+	"\fvisible_only\x18\t \x01(\bR\vvisibleOnly\"\xa1\x01\n" +
 	"\x14ListSessionsResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12.\n" +
 	"\bsessions\x18\x02 \x03(\v2\x12.tenure.v1.SessionR\bsessions\x12&\n" +

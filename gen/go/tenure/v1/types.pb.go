@@ -429,7 +429,11 @@ type ResponseHeader struct {
 	Term uint64 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
 	// Number of fields and elements of this message that are left out because the caller's policies do not allow it to
 	// read them. Zero: none.
-	Hidden        uint32 `protobuf:"varint,6,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	Hidden uint32 `protobuf:"varint,6,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	// Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
+	// policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
+	// leave out.
+	Filtered      bool `protobuf:"varint,7,opt,name=filtered,proto3" json:"filtered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -504,6 +508,13 @@ func (x *ResponseHeader) GetHidden() uint32 {
 		return x.Hidden
 	}
 	return 0
+}
+
+func (x *ResponseHeader) GetFiltered() bool {
+	if x != nil {
+		return x.Filtered
+	}
+	return false
 }
 
 // RequestID makes a change under a session apply exactly once: a retry with the same id gets the first result.
@@ -1175,7 +1186,7 @@ var File_tenure_v1_types_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_types_proto_rawDesc = "" +
 	"\n" +
-	"\x15tenure/v1/types.proto\x12\ttenure.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x01\n" +
+	"\x15tenure/v1/types.proto\x12\ttenure.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x01\n" +
 	"\x0eResponseHeader\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1d\n" +
@@ -1184,7 +1195,8 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\tmember_id\x18\x03 \x01(\x04R\bmemberId\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\x04R\brevision\x12\x12\n" +
 	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x16\n" +
-	"\x06hidden\x18\x06 \x01(\rR\x06hidden\"e\n" +
+	"\x06hidden\x18\x06 \x01(\rR\x06hidden\x12\x1a\n" +
+	"\bfiltered\x18\a \x01(\bR\bfiltered\"e\n" +
 	"\tRequestID\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1a\n" +

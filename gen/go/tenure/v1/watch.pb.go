@@ -222,7 +222,11 @@ type WatchRequest struct {
 	// runs.
 	AllServices bool `protobuf:"varint,22,opt,name=all_services,json=allServices,proto3" json:"all_services,omitempty"`
 	// Whether to watch every prepared query.
-	AllQueries    bool `protobuf:"varint,23,opt,name=all_queries,json=allQueries,proto3" json:"all_queries,omitempty"`
+	AllQueries bool `protobuf:"varint,23,opt,name=all_queries,json=allQueries,proto3" json:"all_queries,omitempty"`
+	// Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
+	// refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
+	// request names itself the caller must be allowed to read, and a caller without any rule is refused.
+	VisibleOnly   bool `protobuf:"varint,24,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -414,6 +418,13 @@ func (x *WatchRequest) GetAllServices() bool {
 func (x *WatchRequest) GetAllQueries() bool {
 	if x != nil {
 		return x.AllQueries
+	}
+	return false
+}
+
+func (x *WatchRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
 	}
 	return false
 }
@@ -1107,7 +1118,7 @@ var File_tenure_v1_watch_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\n" +
-	"\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/query.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\x87\x06\n" +
+	"\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/query.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\xaa\x06\n" +
 	"\fWatchRequest\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x1a\n" +
 	"\bprefixes\x18\x02 \x03(\tR\bprefixes\x12\x1f\n" +
@@ -1136,7 +1147,8 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\tall_nodes\x18\x15 \x01(\bR\ballNodes\x12!\n" +
 	"\fall_services\x18\x16 \x01(\bR\vallServices\x12\x1f\n" +
 	"\vall_queries\x18\x17 \x01(\bR\n" +
-	"allQueries\"\x8c\x01\n" +
+	"allQueries\x12!\n" +
+	"\fvisible_only\x18\x18 \x01(\bR\vvisibleOnly\"\x8c\x01\n" +
 	"\vWatchFilter\x12\x17\n" +
 	"\ano_puts\x18\x01 \x01(\bR\x06noPuts\x12\x1d\n" +
 	"\n" +

@@ -389,14 +389,16 @@ class DeregisterCheckResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., deregistered: bool = ..., sessions_ended: _Optional[int] = ...) -> None: ...
 
 class GetNodeRequest(_message.Message):
-    __slots__ = ("node", "page_token", "read")
+    __slots__ = ("node", "page_token", "read", "visible_only")
     NODE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     node: str
     page_token: str
     read: _types_pb2.ReadOptions
-    def __init__(self, node: _Optional[str] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, node: _Optional[str] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., visible_only: bool = ...) -> None: ...
 
 class GetNodeResponse(_message.Message):
     __slots__ = ("header", "node", "services", "checks", "next_page_token")
@@ -413,18 +415,20 @@ class GetNodeResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., node: _Optional[_Union[Node, _Mapping]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., checks: _Optional[_Iterable[_Union[Check, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListNodesRequest(_message.Message):
-    __slots__ = ("page_size", "page_token", "name_prefix", "zone", "read")
+    __slots__ = ("page_size", "page_token", "name_prefix", "zone", "read", "visible_only")
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_PREFIX_FIELD_NUMBER: _ClassVar[int]
     ZONE_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     page_size: int
     page_token: str
     name_prefix: str
     zone: str
     read: _types_pb2.ReadOptions
-    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., zone: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., zone: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., visible_only: bool = ...) -> None: ...
 
 class ListNodesResponse(_message.Message):
     __slots__ = ("header", "nodes", "next_page_token")
@@ -437,16 +441,18 @@ class ListNodesResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListServicesRequest(_message.Message):
-    __slots__ = ("page_size", "page_token", "name_prefix", "read")
+    __slots__ = ("page_size", "page_token", "name_prefix", "read", "visible_only")
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_PREFIX_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     page_size: int
     page_token: str
     name_prefix: str
     read: _types_pb2.ReadOptions
-    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., visible_only: bool = ...) -> None: ...
 
 class ServiceSummary(_message.Message):
     __slots__ = ("name", "instances", "tags")
@@ -469,7 +475,7 @@ class ListServicesResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., services: _Optional[_Iterable[_Union[ServiceSummary, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListInstancesRequest(_message.Message):
-    __slots__ = ("service", "node", "passing", "tag", "zone", "page_size", "page_token", "read")
+    __slots__ = ("service", "node", "passing", "tag", "zone", "page_size", "page_token", "read", "visible_only")
     SERVICE_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     PASSING_FIELD_NUMBER: _ClassVar[int]
@@ -478,6 +484,7 @@ class ListInstancesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     service: str
     node: str
     passing: bool
@@ -486,7 +493,8 @@ class ListInstancesRequest(_message.Message):
     page_size: int
     page_token: str
     read: _types_pb2.ReadOptions
-    def __init__(self, service: _Optional[str] = ..., node: _Optional[str] = ..., passing: bool = ..., tag: _Optional[str] = ..., zone: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, service: _Optional[str] = ..., node: _Optional[str] = ..., passing: bool = ..., tag: _Optional[str] = ..., zone: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., visible_only: bool = ...) -> None: ...
 
 class ServiceInstance(_message.Message):
     __slots__ = ("service", "node", "checks", "status")
@@ -511,20 +519,22 @@ class ListInstancesResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., instances: _Optional[_Iterable[_Union[ServiceInstance, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListChecksRequest(_message.Message):
-    __slots__ = ("status", "node", "service", "page_size", "page_token", "read")
+    __slots__ = ("status", "node", "service", "page_size", "page_token", "read", "visible_only")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     SERVICE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     status: CheckStatus
     node: str
     service: str
     page_size: int
     page_token: str
     read: _types_pb2.ReadOptions
-    def __init__(self, status: _Optional[_Union[CheckStatus, str]] = ..., node: _Optional[str] = ..., service: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, status: _Optional[_Union[CheckStatus, str]] = ..., node: _Optional[str] = ..., service: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., visible_only: bool = ...) -> None: ...
 
 class ListChecksResponse(_message.Message):
     __slots__ = ("header", "checks", "next_page_token")

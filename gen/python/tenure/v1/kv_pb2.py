@@ -27,45 +27,45 @@ from tenure.v1 import lock_pb2 as tenure_dot_v1_dot_lock__pb2
 from tenure.v1 import types_pb2 as tenure_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x12tenure/v1/kv.proto\x12\ttenure.v1\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/types.proto\"S\n\nGetRequest\x12\x0b\n\x03key\x18\x01 \x01(\t\x12$\n\x04read\x18\x02 \x01(\x0b\x32\x16.tenure.v1.ReadOptions\x12\x12\n\nmust_exist\x18\x03 \x01(\x08\"Y\n\x0bGetResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x1f\n\x02kv\x18\x02 \x01(\x0b\x32\x13.tenure.v1.KeyValue\"}\n\x0bListRequest\x12\x0e\n\x06prefix\x18\x01 \x01(\t\x12\x11\n\tkeys_only\x18\x02 \x01(\x08\x12\x11\n\tpage_size\x18\x03 \x01(\r\x12\x12\n\npage_token\x18\x04 \x01(\t\x12$\n\x04read\x18\x05 \x01(\x0b\x32\x16.tenure.v1.ReadOptions\"t\n\x0cListResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12 \n\x03kvs\x18\x02 \x03(\x0b\x32\x13.tenure.v1.KeyValue\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\xf3\x01\n\nPutRequest\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x05value\x18\x02 \x01(\x0cH\x00\x12\x0e\n\x04text\x18\x03 \x01(\tH\x00\x12\r\n\x05\x66lags\x18\x04 \x01(\x04\x12\x18\n\x0bif_revision\x18\x05 \x01(\x04H\x01\x88\x01\x01\x12\x0f\n\x07\x61\x63quire\x18\x06 \x01(\t\x12\x0f\n\x07release\x18\x07 \x01(\t\x12\x14\n\x0c\x62ind_session\x18\x08 \x01(\t\x12\x12\n\nsequential\x18\t \x01(\x08\x12\'\n\x07options\x18\n \x01(\x0b\x32\x16.tenure.v1.CallOptionsB\t\n\x07\x63ontentB\x0e\n\x0c_if_revision\"\xc5\x01\n\x0bPutResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x10\n\x08\x61\x63quired\x18\x02 \x01(\x08\x12\x10\n\x08released\x18\x03 \x01(\x08\x12\x1f\n\x02kv\x18\x04 \x01(\x0b\x32\x13.tenure.v1.KeyValue\x12\'\n\tsequencer\x18\x05 \x01(\x0b\x32\x14.tenure.v1.Sequencer\x12\x1d\n\x04lock\x18\x06 \x01(\x0b\x32\x0f.tenure.v1.Lock\"\x83\x01\n\rDeleteRequest\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x18\n\x0bif_revision\x18\x02 \x01(\x04H\x00\x88\x01\x01\x12\'\n\x07options\x18\x03 \x01(\x0b\x32\x16.tenure.v1.CallOptions\x12\x12\n\ndrop_holds\x18\x04 \x01(\x08\x42\x0e\n\x0c_if_revision\"L\n\x0e\x44\x65leteResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x0f\n\x07\x64\x65leted\x18\x02 \x01(\x08\"\x81\x01\n\x13\x44\x65letePrefixRequest\x12\x0e\n\x06prefix\x18\x01 \x01(\t\x12\x0b\n\x03\x61ll\x18\x02 \x01(\x08\x12\'\n\x07options\x18\x03 \x01(\x0b\x32\x16.tenure.v1.CallOptions\x12\x12\n\ndrop_holds\x18\x04 \x01(\x08\x12\x10\n\x08keys_max\x18\x05 \x01(\r\"R\n\x14\x44\x65letePrefixResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x0f\n\x07\x64\x65leted\x18\x02 \x01(\r\"\xfd\x01\n\x07\x43ompare\x12\x0b\n\x03key\x18\x01 \x01(\t\x12,\n\x08operator\x18\x02 \x01(\x0e\x32\x1a.tenure.v1.CompareOperator\x12\x0f\n\x05value\x18\x03 \x01(\x0cH\x00\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x16\n\x0cmod_revision\x18\x05 \x01(\x04H\x00\x12\x19\n\x0f\x63reate_revision\x18\x06 \x01(\x04H\x00\x12\x11\n\x07version\x18\x07 \x01(\x04H\x00\x12\x0f\n\x05\x66lags\x18\x08 \x01(\x04H\x00\x12\x11\n\x07held_by\x18\t \x01(\tH\x00\x12!\n\x05guard\x18\n \x01(\x0b\x32\x10.tenure.v1.GuardH\x00\x42\t\n\x07operand\"\xa2\x03\n\x02Op\x12$\n\x03get\x18\x01 \x01(\x0b\x32\x15.tenure.v1.GetRequestH\x00\x12&\n\x04list\x18\x02 \x01(\x0b\x32\x16.tenure.v1.ListRequestH\x00\x12$\n\x03put\x18\x03 \x01(\x0b\x32\x15.tenure.v1.PutRequestH\x00\x12*\n\x06\x64\x65lete\x18\x04 \x01(\x0b\x32\x18.tenure.v1.DeleteRequestH\x00\x12\x37\n\rdelete_prefix\x18\x05 \x01(\x0b\x32\x1e.tenure.v1.DeletePrefixRequestH\x00\x12\x38\n\x0c\x61\x63quire_lock\x18\x06 \x01(\x0b\x32 .tenure.v1.TryAcquireLockRequestH\x00\x12\x35\n\x0crelease_lock\x18\x07 \x01(\x0b\x32\x1d.tenure.v1.ReleaseLockRequestH\x00\x12!\n\x05\x63heck\x18\x08 \x01(\x0b\x32\x10.tenure.v1.GuardH\x00\x12\'\n\x07\x63\x61talog\x18\t \x01(\x0b\x32\x14.tenure.v1.CatalogOpH\x00\x42\x06\n\x04kind\"\x9a\x01\n\nTxnRequest\x12$\n\x08\x63ompares\x18\x01 \x03(\x0b\x32\x12.tenure.v1.Compare\x12\x1b\n\x04then\x18\x02 \x03(\x0b\x32\r.tenure.v1.Op\x12 \n\totherwise\x18\x03 \x03(\x0b\x32\r.tenure.v1.Op\x12\'\n\x07options\x18\x04 \x01(\x0b\x32\x16.tenure.v1.CallOptions\"u\n\x0bTxnResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x11\n\tsucceeded\x18\x02 \x01(\x08\x12(\n\tresponses\x18\x03 \x03(\x0b\x32\x15.tenure.v1.OpResponse\"\x96\x03\n\nOpResponse\x12%\n\x03get\x18\x01 \x01(\x0b\x32\x16.tenure.v1.GetResponseH\x00\x12\'\n\x04list\x18\x02 \x01(\x0b\x32\x17.tenure.v1.ListResponseH\x00\x12%\n\x03put\x18\x03 \x01(\x0b\x32\x16.tenure.v1.PutResponseH\x00\x12+\n\x06\x64\x65lete\x18\x04 \x01(\x0b\x32\x19.tenure.v1.DeleteResponseH\x00\x12\x38\n\rdelete_prefix\x18\x05 \x01(\x0b\x32\x1f.tenure.v1.DeletePrefixResponseH\x00\x12\x39\n\x0c\x61\x63quire_lock\x18\x06 \x01(\x0b\x32!.tenure.v1.TryAcquireLockResponseH\x00\x12\x36\n\x0crelease_lock\x18\x07 \x01(\x0b\x32\x1e.tenure.v1.ReleaseLockResponseH\x00\x12/\n\x07\x63\x61talog\x18\x08 \x01(\x0b\x32\x1c.tenure.v1.CatalogOpResponseH\x00\x42\x06\n\x04kind*\xa8\x01\n\x0f\x43ompareOperator\x12 \n\x1c\x43OMPARE_OPERATOR_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x43OMPARE_OPERATOR_EQUAL\x10\x01\x12\x1e\n\x1a\x43OMPARE_OPERATOR_NOT_EQUAL\x10\x02\x12\x19\n\x15\x43OMPARE_OPERATOR_LESS\x10\x03\x12\x1c\n\x18\x43OMPARE_OPERATOR_GREATER\x10\x04\x32\xf6\x02\n\tKVService\x12\x34\n\x03Get\x12\x15.tenure.v1.GetRequest\x1a\x16.tenure.v1.GetResponse\x12\x37\n\x04List\x12\x16.tenure.v1.ListRequest\x1a\x17.tenure.v1.ListResponse\x12\x34\n\x03Put\x12\x15.tenure.v1.PutRequest\x1a\x16.tenure.v1.PutResponse\x12=\n\x06\x44\x65lete\x12\x18.tenure.v1.DeleteRequest\x1a\x19.tenure.v1.DeleteResponse\x12O\n\x0c\x44\x65letePrefix\x12\x1e.tenure.v1.DeletePrefixRequest\x1a\x1f.tenure.v1.DeletePrefixResponse\x12\x34\n\x03Txn\x12\x15.tenure.v1.TxnRequest\x1a\x16.tenure.v1.TxnResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x12tenure/v1/kv.proto\x12\ttenure.v1\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/types.proto\"S\n\nGetRequest\x12\x0b\n\x03key\x18\x01 \x01(\t\x12$\n\x04read\x18\x02 \x01(\x0b\x32\x16.tenure.v1.ReadOptions\x12\x12\n\nmust_exist\x18\x03 \x01(\x08\"Y\n\x0bGetResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x1f\n\x02kv\x18\x02 \x01(\x0b\x32\x13.tenure.v1.KeyValue\"\x93\x01\n\x0bListRequest\x12\x0e\n\x06prefix\x18\x01 \x01(\t\x12\x11\n\tkeys_only\x18\x02 \x01(\x08\x12\x11\n\tpage_size\x18\x03 \x01(\r\x12\x12\n\npage_token\x18\x04 \x01(\t\x12$\n\x04read\x18\x05 \x01(\x0b\x32\x16.tenure.v1.ReadOptions\x12\x14\n\x0cvisible_only\x18\x06 \x01(\x08\"t\n\x0cListResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12 \n\x03kvs\x18\x02 \x03(\x0b\x32\x13.tenure.v1.KeyValue\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\xf3\x01\n\nPutRequest\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x05value\x18\x02 \x01(\x0cH\x00\x12\x0e\n\x04text\x18\x03 \x01(\tH\x00\x12\r\n\x05\x66lags\x18\x04 \x01(\x04\x12\x18\n\x0bif_revision\x18\x05 \x01(\x04H\x01\x88\x01\x01\x12\x0f\n\x07\x61\x63quire\x18\x06 \x01(\t\x12\x0f\n\x07release\x18\x07 \x01(\t\x12\x14\n\x0c\x62ind_session\x18\x08 \x01(\t\x12\x12\n\nsequential\x18\t \x01(\x08\x12\'\n\x07options\x18\n \x01(\x0b\x32\x16.tenure.v1.CallOptionsB\t\n\x07\x63ontentB\x0e\n\x0c_if_revision\"\xc5\x01\n\x0bPutResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x10\n\x08\x61\x63quired\x18\x02 \x01(\x08\x12\x10\n\x08released\x18\x03 \x01(\x08\x12\x1f\n\x02kv\x18\x04 \x01(\x0b\x32\x13.tenure.v1.KeyValue\x12\'\n\tsequencer\x18\x05 \x01(\x0b\x32\x14.tenure.v1.Sequencer\x12\x1d\n\x04lock\x18\x06 \x01(\x0b\x32\x0f.tenure.v1.Lock\"\x83\x01\n\rDeleteRequest\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x18\n\x0bif_revision\x18\x02 \x01(\x04H\x00\x88\x01\x01\x12\'\n\x07options\x18\x03 \x01(\x0b\x32\x16.tenure.v1.CallOptions\x12\x12\n\ndrop_holds\x18\x04 \x01(\x08\x42\x0e\n\x0c_if_revision\"L\n\x0e\x44\x65leteResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x0f\n\x07\x64\x65leted\x18\x02 \x01(\x08\"\x81\x01\n\x13\x44\x65letePrefixRequest\x12\x0e\n\x06prefix\x18\x01 \x01(\t\x12\x0b\n\x03\x61ll\x18\x02 \x01(\x08\x12\'\n\x07options\x18\x03 \x01(\x0b\x32\x16.tenure.v1.CallOptions\x12\x12\n\ndrop_holds\x18\x04 \x01(\x08\x12\x10\n\x08keys_max\x18\x05 \x01(\r\"R\n\x14\x44\x65letePrefixResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x0f\n\x07\x64\x65leted\x18\x02 \x01(\r\"\xfd\x01\n\x07\x43ompare\x12\x0b\n\x03key\x18\x01 \x01(\t\x12,\n\x08operator\x18\x02 \x01(\x0e\x32\x1a.tenure.v1.CompareOperator\x12\x0f\n\x05value\x18\x03 \x01(\x0cH\x00\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x16\n\x0cmod_revision\x18\x05 \x01(\x04H\x00\x12\x19\n\x0f\x63reate_revision\x18\x06 \x01(\x04H\x00\x12\x11\n\x07version\x18\x07 \x01(\x04H\x00\x12\x0f\n\x05\x66lags\x18\x08 \x01(\x04H\x00\x12\x11\n\x07held_by\x18\t \x01(\tH\x00\x12!\n\x05guard\x18\n \x01(\x0b\x32\x10.tenure.v1.GuardH\x00\x42\t\n\x07operand\"\xa2\x03\n\x02Op\x12$\n\x03get\x18\x01 \x01(\x0b\x32\x15.tenure.v1.GetRequestH\x00\x12&\n\x04list\x18\x02 \x01(\x0b\x32\x16.tenure.v1.ListRequestH\x00\x12$\n\x03put\x18\x03 \x01(\x0b\x32\x15.tenure.v1.PutRequestH\x00\x12*\n\x06\x64\x65lete\x18\x04 \x01(\x0b\x32\x18.tenure.v1.DeleteRequestH\x00\x12\x37\n\rdelete_prefix\x18\x05 \x01(\x0b\x32\x1e.tenure.v1.DeletePrefixRequestH\x00\x12\x38\n\x0c\x61\x63quire_lock\x18\x06 \x01(\x0b\x32 .tenure.v1.TryAcquireLockRequestH\x00\x12\x35\n\x0crelease_lock\x18\x07 \x01(\x0b\x32\x1d.tenure.v1.ReleaseLockRequestH\x00\x12!\n\x05\x63heck\x18\x08 \x01(\x0b\x32\x10.tenure.v1.GuardH\x00\x12\'\n\x07\x63\x61talog\x18\t \x01(\x0b\x32\x14.tenure.v1.CatalogOpH\x00\x42\x06\n\x04kind\"\x9a\x01\n\nTxnRequest\x12$\n\x08\x63ompares\x18\x01 \x03(\x0b\x32\x12.tenure.v1.Compare\x12\x1b\n\x04then\x18\x02 \x03(\x0b\x32\r.tenure.v1.Op\x12 \n\totherwise\x18\x03 \x03(\x0b\x32\r.tenure.v1.Op\x12\'\n\x07options\x18\x04 \x01(\x0b\x32\x16.tenure.v1.CallOptions\"u\n\x0bTxnResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x11\n\tsucceeded\x18\x02 \x01(\x08\x12(\n\tresponses\x18\x03 \x03(\x0b\x32\x15.tenure.v1.OpResponse\"\x96\x03\n\nOpResponse\x12%\n\x03get\x18\x01 \x01(\x0b\x32\x16.tenure.v1.GetResponseH\x00\x12\'\n\x04list\x18\x02 \x01(\x0b\x32\x17.tenure.v1.ListResponseH\x00\x12%\n\x03put\x18\x03 \x01(\x0b\x32\x16.tenure.v1.PutResponseH\x00\x12+\n\x06\x64\x65lete\x18\x04 \x01(\x0b\x32\x19.tenure.v1.DeleteResponseH\x00\x12\x38\n\rdelete_prefix\x18\x05 \x01(\x0b\x32\x1f.tenure.v1.DeletePrefixResponseH\x00\x12\x39\n\x0c\x61\x63quire_lock\x18\x06 \x01(\x0b\x32!.tenure.v1.TryAcquireLockResponseH\x00\x12\x36\n\x0crelease_lock\x18\x07 \x01(\x0b\x32\x1e.tenure.v1.ReleaseLockResponseH\x00\x12/\n\x07\x63\x61talog\x18\x08 \x01(\x0b\x32\x1c.tenure.v1.CatalogOpResponseH\x00\x42\x06\n\x04kind*\xa8\x01\n\x0f\x43ompareOperator\x12 \n\x1c\x43OMPARE_OPERATOR_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x43OMPARE_OPERATOR_EQUAL\x10\x01\x12\x1e\n\x1a\x43OMPARE_OPERATOR_NOT_EQUAL\x10\x02\x12\x19\n\x15\x43OMPARE_OPERATOR_LESS\x10\x03\x12\x1c\n\x18\x43OMPARE_OPERATOR_GREATER\x10\x04\x32\xf6\x02\n\tKVService\x12\x34\n\x03Get\x12\x15.tenure.v1.GetRequest\x1a\x16.tenure.v1.GetResponse\x12\x37\n\x04List\x12\x16.tenure.v1.ListRequest\x1a\x17.tenure.v1.ListResponse\x12\x34\n\x03Put\x12\x15.tenure.v1.PutRequest\x1a\x16.tenure.v1.PutResponse\x12=\n\x06\x44\x65lete\x12\x18.tenure.v1.DeleteRequest\x1a\x19.tenure.v1.DeleteResponse\x12O\n\x0c\x44\x65letePrefix\x12\x1e.tenure.v1.DeletePrefixRequest\x1a\x1f.tenure.v1.DeletePrefixResponse\x12\x34\n\x03Txn\x12\x15.tenure.v1.TxnRequest\x1a\x16.tenure.v1.TxnResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tenure.v1.kv_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_COMPAREOPERATOR']._serialized_start=2761
-  _globals['_COMPAREOPERATOR']._serialized_end=2929
+  _globals['_COMPAREOPERATOR']._serialized_start=2784
+  _globals['_COMPAREOPERATOR']._serialized_end=2952
   _globals['_GETREQUEST']._serialized_start=103
   _globals['_GETREQUEST']._serialized_end=186
   _globals['_GETRESPONSE']._serialized_start=188
   _globals['_GETRESPONSE']._serialized_end=277
-  _globals['_LISTREQUEST']._serialized_start=279
-  _globals['_LISTREQUEST']._serialized_end=404
-  _globals['_LISTRESPONSE']._serialized_start=406
-  _globals['_LISTRESPONSE']._serialized_end=522
-  _globals['_PUTREQUEST']._serialized_start=525
-  _globals['_PUTREQUEST']._serialized_end=768
-  _globals['_PUTRESPONSE']._serialized_start=771
-  _globals['_PUTRESPONSE']._serialized_end=968
-  _globals['_DELETEREQUEST']._serialized_start=971
-  _globals['_DELETEREQUEST']._serialized_end=1102
-  _globals['_DELETERESPONSE']._serialized_start=1104
-  _globals['_DELETERESPONSE']._serialized_end=1180
-  _globals['_DELETEPREFIXREQUEST']._serialized_start=1183
-  _globals['_DELETEPREFIXREQUEST']._serialized_end=1312
-  _globals['_DELETEPREFIXRESPONSE']._serialized_start=1314
-  _globals['_DELETEPREFIXRESPONSE']._serialized_end=1396
-  _globals['_COMPARE']._serialized_start=1399
-  _globals['_COMPARE']._serialized_end=1652
-  _globals['_OP']._serialized_start=1655
-  _globals['_OP']._serialized_end=2073
-  _globals['_TXNREQUEST']._serialized_start=2076
-  _globals['_TXNREQUEST']._serialized_end=2230
-  _globals['_TXNRESPONSE']._serialized_start=2232
-  _globals['_TXNRESPONSE']._serialized_end=2349
-  _globals['_OPRESPONSE']._serialized_start=2352
-  _globals['_OPRESPONSE']._serialized_end=2758
-  _globals['_KVSERVICE']._serialized_start=2932
-  _globals['_KVSERVICE']._serialized_end=3306
+  _globals['_LISTREQUEST']._serialized_start=280
+  _globals['_LISTREQUEST']._serialized_end=427
+  _globals['_LISTRESPONSE']._serialized_start=429
+  _globals['_LISTRESPONSE']._serialized_end=545
+  _globals['_PUTREQUEST']._serialized_start=548
+  _globals['_PUTREQUEST']._serialized_end=791
+  _globals['_PUTRESPONSE']._serialized_start=794
+  _globals['_PUTRESPONSE']._serialized_end=991
+  _globals['_DELETEREQUEST']._serialized_start=994
+  _globals['_DELETEREQUEST']._serialized_end=1125
+  _globals['_DELETERESPONSE']._serialized_start=1127
+  _globals['_DELETERESPONSE']._serialized_end=1203
+  _globals['_DELETEPREFIXREQUEST']._serialized_start=1206
+  _globals['_DELETEPREFIXREQUEST']._serialized_end=1335
+  _globals['_DELETEPREFIXRESPONSE']._serialized_start=1337
+  _globals['_DELETEPREFIXRESPONSE']._serialized_end=1419
+  _globals['_COMPARE']._serialized_start=1422
+  _globals['_COMPARE']._serialized_end=1675
+  _globals['_OP']._serialized_start=1678
+  _globals['_OP']._serialized_end=2096
+  _globals['_TXNREQUEST']._serialized_start=2099
+  _globals['_TXNREQUEST']._serialized_end=2253
+  _globals['_TXNRESPONSE']._serialized_start=2255
+  _globals['_TXNRESPONSE']._serialized_end=2372
+  _globals['_OPRESPONSE']._serialized_start=2375
+  _globals['_OPRESPONSE']._serialized_end=2781
+  _globals['_KVSERVICE']._serialized_start=2955
+  _globals['_KVSERVICE']._serialized_end=3329
 # @@protoc_insertion_point(module_scope)

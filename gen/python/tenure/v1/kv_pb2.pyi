@@ -42,18 +42,20 @@ class GetResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., kv: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ...) -> None: ...
 
 class ListRequest(_message.Message):
-    __slots__ = ("prefix", "keys_only", "page_size", "page_token", "read")
+    __slots__ = ("prefix", "keys_only", "page_size", "page_token", "read", "visible_only")
     PREFIX_FIELD_NUMBER: _ClassVar[int]
     KEYS_ONLY_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     prefix: str
     keys_only: bool
     page_size: int
     page_token: str
     read: _types_pb2.ReadOptions
-    def __init__(self, prefix: _Optional[str] = ..., keys_only: bool = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, prefix: _Optional[str] = ..., keys_only: bool = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., visible_only: bool = ...) -> None: ...
 
 class ListResponse(_message.Message):
     __slots__ = ("header", "kvs", "next_page_token")

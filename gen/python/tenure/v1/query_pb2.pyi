@@ -140,18 +140,20 @@ class GetQueryResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., query: _Optional[_Union[Query, _Mapping]] = ...) -> None: ...
 
 class ListQueriesRequest(_message.Message):
-    __slots__ = ("page_size", "page_token", "name_prefix", "session_id", "read")
+    __slots__ = ("page_size", "page_token", "name_prefix", "session_id", "read", "visible_only")
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_PREFIX_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     page_size: int
     page_token: str
     name_prefix: str
     session_id: str
     read: _types_pb2.ReadOptions
-    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., session_id: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., session_id: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., visible_only: bool = ...) -> None: ...
 
 class ListQueriesResponse(_message.Message):
     __slots__ = ("header", "queries", "next_page_token")

@@ -252,7 +252,7 @@ class GetSessionResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., session: _Optional[_Union[Session, _Mapping]] = ..., holds: _Optional[_Iterable[_Union[Hold, _Mapping]]] = ..., places: _Optional[_Iterable[_Union[Place, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
-    __slots__ = ("page_size", "page_token", "name_prefix", "node", "no_ttl", "older_than", "read", "principals")
+    __slots__ = ("page_size", "page_token", "name_prefix", "node", "no_ttl", "older_than", "read", "principals", "visible_only")
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_PREFIX_FIELD_NUMBER: _ClassVar[int]
@@ -261,6 +261,7 @@ class ListSessionsRequest(_message.Message):
     OLDER_THAN_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
     PRINCIPALS_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     page_size: int
     page_token: str
     name_prefix: str
@@ -269,7 +270,8 @@ class ListSessionsRequest(_message.Message):
     older_than: _duration_pb2.Duration
     read: _types_pb2.ReadOptions
     principals: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., node: _Optional[str] = ..., no_ttl: bool = ..., older_than: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., principals: _Optional[_Iterable[str]] = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., name_prefix: _Optional[str] = ..., node: _Optional[str] = ..., no_ttl: bool = ..., older_than: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., principals: _Optional[_Iterable[str]] = ..., visible_only: bool = ...) -> None: ...
 
 class ListSessionsResponse(_message.Message):
     __slots__ = ("header", "sessions", "next_page_token")

@@ -161,20 +161,22 @@ ERROR_REASON_SYNC_OUTDATED: ErrorReason
 ERROR_REASON_QUERY_NAME_TAKEN: ErrorReason
 
 class ResponseHeader(_message.Message):
-    __slots__ = ("cluster_id", "history_id", "member_id", "revision", "term", "hidden")
+    __slots__ = ("cluster_id", "history_id", "member_id", "revision", "term", "hidden", "filtered")
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     HISTORY_ID_FIELD_NUMBER: _ClassVar[int]
     MEMBER_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     TERM_FIELD_NUMBER: _ClassVar[int]
     HIDDEN_FIELD_NUMBER: _ClassVar[int]
+    FILTERED_FIELD_NUMBER: _ClassVar[int]
     cluster_id: str
     history_id: str
     member_id: int
     revision: int
     term: int
     hidden: int
-    def __init__(self, cluster_id: _Optional[str] = ..., history_id: _Optional[str] = ..., member_id: _Optional[int] = ..., revision: _Optional[int] = ..., term: _Optional[int] = ..., hidden: _Optional[int] = ...) -> None: ...
+    filtered: bool
+    def __init__(self, cluster_id: _Optional[str] = ..., history_id: _Optional[str] = ..., member_id: _Optional[int] = ..., revision: _Optional[int] = ..., term: _Optional[int] = ..., hidden: _Optional[int] = ..., filtered: bool = ...) -> None: ...
 
 class RequestID(_message.Message):
     __slots__ = ("session_id", "sequence", "done_below")

@@ -68,7 +68,7 @@ EVENT_TYPE_QUERY_PUT: EventType
 EVENT_TYPE_QUERY_DELETED: EventType
 
 class WatchRequest(_message.Message):
-    __slots__ = ("keys", "prefixes", "range_start", "range_end", "locks", "lock_prefixes", "session_ids", "all_sessions", "filter", "after_revision", "history_id", "resume_token", "initial", "previous", "keys_only", "limit", "wait", "progress_interval", "nodes", "services", "all_nodes", "all_services", "all_queries")
+    __slots__ = ("keys", "prefixes", "range_start", "range_end", "locks", "lock_prefixes", "session_ids", "all_sessions", "filter", "after_revision", "history_id", "resume_token", "initial", "previous", "keys_only", "limit", "wait", "progress_interval", "nodes", "services", "all_nodes", "all_services", "all_queries", "visible_only")
     KEYS_FIELD_NUMBER: _ClassVar[int]
     PREFIXES_FIELD_NUMBER: _ClassVar[int]
     RANGE_START_FIELD_NUMBER: _ClassVar[int]
@@ -92,6 +92,7 @@ class WatchRequest(_message.Message):
     ALL_NODES_FIELD_NUMBER: _ClassVar[int]
     ALL_SERVICES_FIELD_NUMBER: _ClassVar[int]
     ALL_QUERIES_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     keys: _containers.RepeatedScalarFieldContainer[str]
     prefixes: _containers.RepeatedScalarFieldContainer[str]
     range_start: str
@@ -115,7 +116,8 @@ class WatchRequest(_message.Message):
     all_nodes: bool
     all_services: bool
     all_queries: bool
-    def __init__(self, keys: _Optional[_Iterable[str]] = ..., prefixes: _Optional[_Iterable[str]] = ..., range_start: _Optional[str] = ..., range_end: _Optional[str] = ..., locks: _Optional[_Iterable[str]] = ..., lock_prefixes: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., all_sessions: bool = ..., filter: _Optional[_Union[WatchFilter, _Mapping]] = ..., after_revision: _Optional[int] = ..., history_id: _Optional[str] = ..., resume_token: _Optional[str] = ..., initial: bool = ..., previous: bool = ..., keys_only: bool = ..., limit: _Optional[int] = ..., wait: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., progress_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., nodes: _Optional[_Iterable[str]] = ..., services: _Optional[_Iterable[str]] = ..., all_nodes: bool = ..., all_services: bool = ..., all_queries: bool = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, keys: _Optional[_Iterable[str]] = ..., prefixes: _Optional[_Iterable[str]] = ..., range_start: _Optional[str] = ..., range_end: _Optional[str] = ..., locks: _Optional[_Iterable[str]] = ..., lock_prefixes: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., all_sessions: bool = ..., filter: _Optional[_Union[WatchFilter, _Mapping]] = ..., after_revision: _Optional[int] = ..., history_id: _Optional[str] = ..., resume_token: _Optional[str] = ..., initial: bool = ..., previous: bool = ..., keys_only: bool = ..., limit: _Optional[int] = ..., wait: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., progress_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., nodes: _Optional[_Iterable[str]] = ..., services: _Optional[_Iterable[str]] = ..., all_nodes: bool = ..., all_services: bool = ..., all_queries: bool = ..., visible_only: bool = ...) -> None: ...
 
 class WatchFilter(_message.Message):
     __slots__ = ("no_puts", "no_deletes", "no_holder_changes", "no_queue")

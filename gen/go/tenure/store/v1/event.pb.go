@@ -2197,9 +2197,13 @@ type CheckPut struct {
 	// on, also of those for which it counted before, if it moved to another instance, or between an instance and its node.
 	ServiceNames []string `protobuf:"bytes,5,rep,name=service_names,json=serviceNames,proto3" json:"service_names,omitempty"`
 	// Name of the service that it is about; empty: it is about the node.
-	ServiceName   string `protobuf:"bytes,6,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ServiceName string `protobuf:"bytes,6,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
+	// The instance that it was about before, if it moved from that; empty: it did not. Set from cluster version 3 on.
+	PreviousServiceId string `protobuf:"bytes,7,opt,name=previous_service_id,json=previousServiceId,proto3" json:"previous_service_id,omitempty"`
+	// Name of the service of that instance, where it is another one than service_name; empty: it is not. Set from cluster version 3 on.
+	PreviousServiceName string `protobuf:"bytes,8,opt,name=previous_service_name,json=previousServiceName,proto3" json:"previous_service_name,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *CheckPut) Reset() {
@@ -2270,6 +2274,20 @@ func (x *CheckPut) GetServiceNames() []string {
 func (x *CheckPut) GetServiceName() string {
 	if x != nil {
 		return x.ServiceName
+	}
+	return ""
+}
+
+func (x *CheckPut) GetPreviousServiceId() string {
+	if x != nil {
+		return x.PreviousServiceId
+	}
+	return ""
+}
+
+func (x *CheckPut) GetPreviousServiceName() string {
+	if x != nil {
+		return x.PreviousServiceName
 	}
 	return ""
 }
@@ -2758,14 +2776,16 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1d\n" +
 	"\n" +
 	"service_id\x18\x02 \x01(\tR\tserviceId\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\xf5\x01\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\xd9\x02\n" +
 	"\bCheckPut\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12,\n" +
 	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\x12'\n" +
 	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x126\n" +
 	"\x06origin\x18\x04 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12#\n" +
 	"\rservice_names\x18\x05 \x03(\tR\fserviceNames\x12!\n" +
-	"\fservice_name\x18\x06 \x01(\tR\vserviceName\"\xb9\x02\n" +
+	"\fservice_name\x18\x06 \x01(\tR\vserviceName\x12.\n" +
+	"\x13previous_service_id\x18\a \x01(\tR\x11previousServiceId\x122\n" +
+	"\x15previous_service_name\x18\b \x01(\tR\x13previousServiceName\"\xb9\x02\n" +
 	"\x12CheckStatusChanged\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12,\n" +
 	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\x12'\n" +

@@ -367,107 +367,111 @@ public final class CatalogProto {
       "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
       "onseHeaderR\006header\022\"\n\014deregistered\030\002 \001(\010" +
       "R\014deregistered\022%\n\016sessions_ended\030\003 \001(\rR\r" +
-      "sessionsEnded\"o\n\016GetNodeRequest\022\022\n\004node\030" +
-      "\001 \001(\tR\004node\022\035\n\npage_token\030\002 \001(\tR\tpageTok" +
-      "en\022*\n\004read\030\003 \001(\0132\026.tenure.v1.ReadOptions" +
-      "R\004read\"\353\001\n\017GetNodeResponse\0221\n\006header\030\001 \001" +
-      "(\0132\031.tenure.v1.ResponseHeaderR\006header\022#\n" +
-      "\004node\030\002 \001(\0132\017.tenure.v1.NodeR\004node\022.\n\010se" +
-      "rvices\030\003 \003(\0132\022.tenure.v1.ServiceR\010servic" +
-      "es\022(\n\006checks\030\004 \003(\0132\020.tenure.v1.CheckR\006ch" +
-      "ecks\022&\n\017next_page_token\030\005 \001(\tR\rnextPageT" +
-      "oken\"\257\001\n\020ListNodesRequest\022\033\n\tpage_size\030\001" +
-      " \001(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpage" +
-      "Token\022\037\n\013name_prefix\030\003 \001(\tR\nnamePrefix\022\022" +
-      "\n\004zone\030\004 \001(\tR\004zone\022*\n\004read\030\005 \001(\0132\026.tenur" +
-      "e.v1.ReadOptionsR\004read\"\225\001\n\021ListNodesResp" +
-      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
-      "eHeaderR\006header\022%\n\005nodes\030\002 \003(\0132\017.tenure." +
-      "v1.NodeR\005nodes\022&\n\017next_page_token\030\003 \001(\tR" +
-      "\rnextPageToken\"\236\001\n\023ListServicesRequest\022\033" +
-      "\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_toke" +
-      "n\030\002 \001(\tR\tpageToken\022\037\n\013name_prefix\030\003 \001(\tR" +
-      "\nnamePrefix\022*\n\004read\030\004 \001(\0132\026.tenure.v1.Re" +
-      "adOptionsR\004read\"V\n\016ServiceSummary\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022\034\n\tinstances\030\002 \001(\rR\tinstan" +
-      "ces\022\022\n\004tags\030\003 \003(\tR\004tags\"\250\001\n\024ListServices" +
-      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
-      "ponseHeaderR\006header\0225\n\010services\030\002 \003(\0132\031." +
-      "tenure.v1.ServiceSummaryR\010services\022&\n\017ne" +
-      "xt_page_token\030\003 \001(\tR\rnextPageToken\"\354\001\n\024L" +
-      "istInstancesRequest\022\030\n\007service\030\001 \001(\tR\007se" +
-      "rvice\022\022\n\004node\030\002 \001(\tR\004node\022\030\n\007passing\030\003 \001" +
-      "(\010R\007passing\022\020\n\003tag\030\004 \001(\tR\003tag\022\022\n\004zone\030\005 " +
-      "\001(\tR\004zone\022\033\n\tpage_size\030\006 \001(\rR\010pageSize\022\035" +
-      "\n\npage_token\030\007 \001(\tR\tpageToken\022*\n\004read\030\010 " +
-      "\001(\0132\026.tenure.v1.ReadOptionsR\004read\"\276\001\n\017Se" +
-      "rviceInstance\022,\n\007service\030\001 \001(\0132\022.tenure." +
-      "v1.ServiceR\007service\022#\n\004node\030\002 \001(\0132\017.tenu" +
-      "re.v1.NodeR\004node\022(\n\006checks\030\003 \003(\0132\020.tenur" +
-      "e.v1.CheckR\006checks\022.\n\006status\030\004 \001(\0162\026.ten" +
-      "ure.v1.CheckStatusR\006status\"\254\001\n\025ListInsta" +
-      "ncesResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
-      ".ResponseHeaderR\006header\0228\n\tinstances\030\002 \003" +
-      "(\0132\032.tenure.v1.ServiceInstanceR\tinstance" +
-      "s\022&\n\017next_page_token\030\003 \001(\tR\rnextPageToke" +
-      "n\"\331\001\n\021ListChecksRequest\022.\n\006status\030\001 \001(\0162" +
-      "\026.tenure.v1.CheckStatusR\006status\022\022\n\004node\030" +
-      "\002 \001(\tR\004node\022\030\n\007service\030\003 \001(\tR\007service\022\033\n" +
-      "\tpage_size\030\004 \001(\rR\010pageSize\022\035\n\npage_token" +
-      "\030\005 \001(\tR\tpageToken\022*\n\004read\030\006 \001(\0132\026.tenure" +
-      ".v1.ReadOptionsR\004read\"\231\001\n\022ListChecksResp" +
-      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
-      "eHeaderR\006header\022(\n\006checks\030\002 \003(\0132\020.tenure" +
-      ".v1.CheckR\006checks\022&\n\017next_page_token\030\003 \001" +
-      "(\tR\rnextPageToken\"\275\002\n\tCatalogOp\022,\n\010put_n" +
-      "ode\030\001 \001(\0132\017.tenure.v1.NodeH\000R\007putNode\0225\n" +
-      "\013put_service\030\002 \001(\0132\022.tenure.v1.ServiceH\000" +
-      "R\nputService\022/\n\tput_check\030\003 \001(\0132\020.tenure" +
-      ".v1.CheckH\000R\010putCheck\022*\n\003get\030\004 \001(\0132\026.ten" +
-      "ure.v1.CatalogNameH\000R\003get\0220\n\006delete\030\005 \001(" +
-      "\0132\026.tenure.v1.CatalogNameH\000R\006delete\022$\n\013i" +
-      "f_revision\030\006 \001(\004H\001R\nifRevision\210\001\001B\006\n\004kin" +
-      "dB\016\n\014_if_revision\"[\n\013CatalogName\022\022\n\004node" +
-      "\030\001 \001(\tR\004node\022\035\n\nservice_id\030\002 \001(\tR\tservic" +
-      "eId\022\031\n\010check_id\030\003 \001(\tR\007checkId\"\267\001\n\021Catal" +
-      "ogOpResponse\022%\n\004node\030\001 \001(\0132\017.tenure.v1.N" +
-      "odeH\000R\004node\022.\n\007service\030\002 \001(\0132\022.tenure.v1" +
-      ".ServiceH\000R\007service\022(\n\005check\030\003 \001(\0132\020.ten" +
-      "ure.v1.CheckH\000R\005check\022\030\n\007deleted\030\004 \001(\010R\007" +
-      "deletedB\007\n\005entry*z\n\013CheckStatus\022\034\n\030CHECK" +
-      "_STATUS_UNSPECIFIED\020\000\022\030\n\024CHECK_STATUS_PA" +
-      "SSING\020\001\022\030\n\024CHECK_STATUS_WARNING\020\002\022\031\n\025CHE" +
-      "CK_STATUS_CRITICAL\020\003*}\n\rCatalogOrigin\022\036\n" +
-      "\032CATALOG_ORIGIN_UNSPECIFIED\020\000\022\030\n\024CATALOG" +
-      "_ORIGIN_AGENT\020\001\022\027\n\023CATALOG_ORIGIN_POOL\020\002" +
-      "\022\031\n\025CATALOG_ORIGIN_DIRECT\020\0032\377\006\n\016CatalogS" +
-      "ervice\022O\n\014RegisterNode\022\036.tenure.v1.Regis" +
-      "terNodeRequest\032\037.tenure.v1.RegisterNodeR" +
-      "esponse\022C\n\010SyncNode\022\032.tenure.v1.SyncNode" +
-      "Request\032\033.tenure.v1.SyncNodeResponse\022L\n\013" +
-      "UpdateCheck\022\035.tenure.v1.UpdateCheckReque" +
-      "st\032\036.tenure.v1.UpdateCheckResponse\022U\n\016De" +
-      "registerNode\022 .tenure.v1.DeregisterNodeR" +
-      "equest\032!.tenure.v1.DeregisterNodeRespons" +
-      "e\022^\n\021DeregisterService\022#.tenure.v1.Dereg" +
-      "isterServiceRequest\032$.tenure.v1.Deregist" +
-      "erServiceResponse\022X\n\017DeregisterCheck\022!.t" +
-      "enure.v1.DeregisterCheckRequest\032\".tenure" +
-      ".v1.DeregisterCheckResponse\022@\n\007GetNode\022\031" +
-      ".tenure.v1.GetNodeRequest\032\032.tenure.v1.Ge" +
-      "tNodeResponse\022F\n\tListNodes\022\033.tenure.v1.L" +
-      "istNodesRequest\032\034.tenure.v1.ListNodesRes" +
-      "ponse\022O\n\014ListServices\022\036.tenure.v1.ListSe" +
-      "rvicesRequest\032\037.tenure.v1.ListServicesRe" +
-      "sponse\022R\n\rListInstances\022\037.tenure.v1.List" +
-      "InstancesRequest\032 .tenure.v1.ListInstanc" +
-      "esResponse\022I\n\nListChecks\022\034.tenure.v1.Lis" +
-      "tChecksRequest\032\035.tenure.v1.ListChecksRes" +
-      "ponseB\230\001\n\014io.tenure.v1B\014CatalogProtoP\001Z5" +
-      "github.com/tenure-io/tenure/gen/go/tenur" +
-      "e/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure" +
-      "\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1" +
-      "b\006proto3"
+      "sessionsEnded\"\222\001\n\016GetNodeRequest\022\022\n\004node" +
+      "\030\001 \001(\tR\004node\022\035\n\npage_token\030\002 \001(\tR\tpageTo" +
+      "ken\022*\n\004read\030\003 \001(\0132\026.tenure.v1.ReadOption" +
+      "sR\004read\022!\n\014visible_only\030\004 \001(\010R\013visibleOn" +
+      "ly\"\353\001\n\017GetNodeResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\022#\n\004nod" +
+      "e\030\002 \001(\0132\017.tenure.v1.NodeR\004node\022.\n\010servic" +
+      "es\030\003 \003(\0132\022.tenure.v1.ServiceR\010services\022(" +
+      "\n\006checks\030\004 \003(\0132\020.tenure.v1.CheckR\006checks" +
+      "\022&\n\017next_page_token\030\005 \001(\tR\rnextPageToken" +
+      "\"\322\001\n\020ListNodesRequest\022\033\n\tpage_size\030\001 \001(\r" +
+      "R\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpageToke" +
+      "n\022\037\n\013name_prefix\030\003 \001(\tR\nnamePrefix\022\022\n\004zo" +
+      "ne\030\004 \001(\tR\004zone\022*\n\004read\030\005 \001(\0132\026.tenure.v1" +
+      ".ReadOptionsR\004read\022!\n\014visible_only\030\006 \001(\010" +
+      "R\013visibleOnly\"\225\001\n\021ListNodesResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022%\n\005nodes\030\002 \003(\0132\017.tenure.v1.NodeR\005" +
+      "nodes\022&\n\017next_page_token\030\003 \001(\tR\rnextPage" +
+      "Token\"\301\001\n\023ListServicesRequest\022\033\n\tpage_si" +
+      "ze\030\001 \001(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\tR\t" +
+      "pageToken\022\037\n\013name_prefix\030\003 \001(\tR\nnamePref" +
+      "ix\022*\n\004read\030\004 \001(\0132\026.tenure.v1.ReadOptions" +
+      "R\004read\022!\n\014visible_only\030\005 \001(\010R\013visibleOnl" +
+      "y\"V\n\016ServiceSummary\022\022\n\004name\030\001 \001(\tR\004name\022" +
+      "\034\n\tinstances\030\002 \001(\rR\tinstances\022\022\n\004tags\030\003 " +
+      "\003(\tR\004tags\"\250\001\n\024ListServicesResponse\0221\n\006he" +
+      "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
+      "eader\0225\n\010services\030\002 \003(\0132\031.tenure.v1.Serv" +
+      "iceSummaryR\010services\022&\n\017next_page_token\030" +
+      "\003 \001(\tR\rnextPageToken\"\217\002\n\024ListInstancesRe" +
+      "quest\022\030\n\007service\030\001 \001(\tR\007service\022\022\n\004node\030" +
+      "\002 \001(\tR\004node\022\030\n\007passing\030\003 \001(\010R\007passing\022\020\n" +
+      "\003tag\030\004 \001(\tR\003tag\022\022\n\004zone\030\005 \001(\tR\004zone\022\033\n\tp" +
+      "age_size\030\006 \001(\rR\010pageSize\022\035\n\npage_token\030\007" +
+      " \001(\tR\tpageToken\022*\n\004read\030\010 \001(\0132\026.tenure.v" +
+      "1.ReadOptionsR\004read\022!\n\014visible_only\030\t \001(" +
+      "\010R\013visibleOnly\"\276\001\n\017ServiceInstance\022,\n\007se" +
+      "rvice\030\001 \001(\0132\022.tenure.v1.ServiceR\007service" +
+      "\022#\n\004node\030\002 \001(\0132\017.tenure.v1.NodeR\004node\022(\n" +
+      "\006checks\030\003 \003(\0132\020.tenure.v1.CheckR\006checks\022" +
+      ".\n\006status\030\004 \001(\0162\026.tenure.v1.CheckStatusR" +
+      "\006status\"\254\001\n\025ListInstancesResponse\0221\n\006hea" +
+      "der\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006he" +
+      "ader\0228\n\tinstances\030\002 \003(\0132\032.tenure.v1.Serv" +
+      "iceInstanceR\tinstances\022&\n\017next_page_toke" +
+      "n\030\003 \001(\tR\rnextPageToken\"\374\001\n\021ListChecksReq" +
+      "uest\022.\n\006status\030\001 \001(\0162\026.tenure.v1.CheckSt" +
+      "atusR\006status\022\022\n\004node\030\002 \001(\tR\004node\022\030\n\007serv" +
+      "ice\030\003 \001(\tR\007service\022\033\n\tpage_size\030\004 \001(\rR\010p" +
+      "ageSize\022\035\n\npage_token\030\005 \001(\tR\tpageToken\022*" +
+      "\n\004read\030\006 \001(\0132\026.tenure.v1.ReadOptionsR\004re" +
+      "ad\022!\n\014visible_only\030\007 \001(\010R\013visibleOnly\"\231\001" +
+      "\n\022ListChecksResponse\0221\n\006header\030\001 \001(\0132\031.t" +
+      "enure.v1.ResponseHeaderR\006header\022(\n\006check" +
+      "s\030\002 \003(\0132\020.tenure.v1.CheckR\006checks\022&\n\017nex" +
+      "t_page_token\030\003 \001(\tR\rnextPageToken\"\275\002\n\tCa" +
+      "talogOp\022,\n\010put_node\030\001 \001(\0132\017.tenure.v1.No" +
+      "deH\000R\007putNode\0225\n\013put_service\030\002 \001(\0132\022.ten" +
+      "ure.v1.ServiceH\000R\nputService\022/\n\tput_chec" +
+      "k\030\003 \001(\0132\020.tenure.v1.CheckH\000R\010putCheck\022*\n" +
+      "\003get\030\004 \001(\0132\026.tenure.v1.CatalogNameH\000R\003ge" +
+      "t\0220\n\006delete\030\005 \001(\0132\026.tenure.v1.CatalogNam" +
+      "eH\000R\006delete\022$\n\013if_revision\030\006 \001(\004H\001R\nifRe" +
+      "vision\210\001\001B\006\n\004kindB\016\n\014_if_revision\"[\n\013Cat" +
+      "alogName\022\022\n\004node\030\001 \001(\tR\004node\022\035\n\nservice_" +
+      "id\030\002 \001(\tR\tserviceId\022\031\n\010check_id\030\003 \001(\tR\007c" +
+      "heckId\"\267\001\n\021CatalogOpResponse\022%\n\004node\030\001 \001" +
+      "(\0132\017.tenure.v1.NodeH\000R\004node\022.\n\007service\030\002" +
+      " \001(\0132\022.tenure.v1.ServiceH\000R\007service\022(\n\005c" +
+      "heck\030\003 \001(\0132\020.tenure.v1.CheckH\000R\005check\022\030\n" +
+      "\007deleted\030\004 \001(\010R\007deletedB\007\n\005entry*z\n\013Chec" +
+      "kStatus\022\034\n\030CHECK_STATUS_UNSPECIFIED\020\000\022\030\n" +
+      "\024CHECK_STATUS_PASSING\020\001\022\030\n\024CHECK_STATUS_" +
+      "WARNING\020\002\022\031\n\025CHECK_STATUS_CRITICAL\020\003*}\n\r" +
+      "CatalogOrigin\022\036\n\032CATALOG_ORIGIN_UNSPECIF" +
+      "IED\020\000\022\030\n\024CATALOG_ORIGIN_AGENT\020\001\022\027\n\023CATAL" +
+      "OG_ORIGIN_POOL\020\002\022\031\n\025CATALOG_ORIGIN_DIREC" +
+      "T\020\0032\377\006\n\016CatalogService\022O\n\014RegisterNode\022\036" +
+      ".tenure.v1.RegisterNodeRequest\032\037.tenure." +
+      "v1.RegisterNodeResponse\022C\n\010SyncNode\022\032.te" +
+      "nure.v1.SyncNodeRequest\032\033.tenure.v1.Sync" +
+      "NodeResponse\022L\n\013UpdateCheck\022\035.tenure.v1." +
+      "UpdateCheckRequest\032\036.tenure.v1.UpdateChe" +
+      "ckResponse\022U\n\016DeregisterNode\022 .tenure.v1" +
+      ".DeregisterNodeRequest\032!.tenure.v1.Dereg" +
+      "isterNodeResponse\022^\n\021DeregisterService\022#" +
+      ".tenure.v1.DeregisterServiceRequest\032$.te" +
+      "nure.v1.DeregisterServiceResponse\022X\n\017Der" +
+      "egisterCheck\022!.tenure.v1.DeregisterCheck" +
+      "Request\032\".tenure.v1.DeregisterCheckRespo" +
+      "nse\022@\n\007GetNode\022\031.tenure.v1.GetNodeReques" +
+      "t\032\032.tenure.v1.GetNodeResponse\022F\n\tListNod" +
+      "es\022\033.tenure.v1.ListNodesRequest\032\034.tenure" +
+      ".v1.ListNodesResponse\022O\n\014ListServices\022\036." +
+      "tenure.v1.ListServicesRequest\032\037.tenure.v" +
+      "1.ListServicesResponse\022R\n\rListInstances\022" +
+      "\037.tenure.v1.ListInstancesRequest\032 .tenur" +
+      "e.v1.ListInstancesResponse\022I\n\nListChecks" +
+      "\022\034.tenure.v1.ListChecksRequest\032\035.tenure." +
+      "v1.ListChecksResponseB\230\001\n\014io.tenure.v1B\014" +
+      "CatalogProtoP\001Z5github.com/tenure-io/ten" +
+      "ure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTe" +
+      "nure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetad" +
+      "ata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -648,7 +652,7 @@ public final class CatalogProto {
     internal_static_tenure_v1_GetNodeRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetNodeRequest_descriptor,
-        new java.lang.String[] { "Node", "PageToken", "Read", });
+        new java.lang.String[] { "Node", "PageToken", "Read", "VisibleOnly", });
     internal_static_tenure_v1_GetNodeResponse_descriptor =
       getDescriptor().getMessageTypes().get(26);
     internal_static_tenure_v1_GetNodeResponse_fieldAccessorTable = new
@@ -660,7 +664,7 @@ public final class CatalogProto {
     internal_static_tenure_v1_ListNodesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListNodesRequest_descriptor,
-        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "Zone", "Read", });
+        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "Zone", "Read", "VisibleOnly", });
     internal_static_tenure_v1_ListNodesResponse_descriptor =
       getDescriptor().getMessageTypes().get(28);
     internal_static_tenure_v1_ListNodesResponse_fieldAccessorTable = new
@@ -672,7 +676,7 @@ public final class CatalogProto {
     internal_static_tenure_v1_ListServicesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListServicesRequest_descriptor,
-        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "Read", });
+        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "Read", "VisibleOnly", });
     internal_static_tenure_v1_ServiceSummary_descriptor =
       getDescriptor().getMessageTypes().get(30);
     internal_static_tenure_v1_ServiceSummary_fieldAccessorTable = new
@@ -690,7 +694,7 @@ public final class CatalogProto {
     internal_static_tenure_v1_ListInstancesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListInstancesRequest_descriptor,
-        new java.lang.String[] { "Service", "Node", "Passing", "Tag", "Zone", "PageSize", "PageToken", "Read", });
+        new java.lang.String[] { "Service", "Node", "Passing", "Tag", "Zone", "PageSize", "PageToken", "Read", "VisibleOnly", });
     internal_static_tenure_v1_ServiceInstance_descriptor =
       getDescriptor().getMessageTypes().get(33);
     internal_static_tenure_v1_ServiceInstance_fieldAccessorTable = new
@@ -708,7 +712,7 @@ public final class CatalogProto {
     internal_static_tenure_v1_ListChecksRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListChecksRequest_descriptor,
-        new java.lang.String[] { "Status", "Node", "Service", "PageSize", "PageToken", "Read", });
+        new java.lang.String[] { "Status", "Node", "Service", "PageSize", "PageToken", "Read", "VisibleOnly", });
     internal_static_tenure_v1_ListChecksResponse_descriptor =
       getDescriptor().getMessageTypes().get(36);
     internal_static_tenure_v1_ListChecksResponse_fieldAccessorTable = new

@@ -106,103 +106,104 @@ public final class KvProto {
       "ReadOptionsR\004read\022\035\n\nmust_exist\030\003 \001(\010R\tm" +
       "ustExist\"e\n\013GetResponse\0221\n\006header\030\001 \001(\0132" +
       "\031.tenure.v1.ResponseHeaderR\006header\022#\n\002kv" +
-      "\030\002 \001(\0132\023.tenure.v1.KeyValueR\002kv\"\252\001\n\013List" +
+      "\030\002 \001(\0132\023.tenure.v1.KeyValueR\002kv\"\315\001\n\013List" +
       "Request\022\026\n\006prefix\030\001 \001(\tR\006prefix\022\033\n\tkeys_" +
       "only\030\002 \001(\010R\010keysOnly\022\033\n\tpage_size\030\003 \001(\rR" +
       "\010pageSize\022\035\n\npage_token\030\004 \001(\tR\tpageToken" +
       "\022*\n\004read\030\005 \001(\0132\026.tenure.v1.ReadOptionsR\004" +
-      "read\"\220\001\n\014ListResponse\0221\n\006header\030\001 \001(\0132\031." +
-      "tenure.v1.ResponseHeaderR\006header\022%\n\003kvs\030" +
-      "\002 \003(\0132\023.tenure.v1.KeyValueR\003kvs\022&\n\017next_" +
-      "page_token\030\003 \001(\tR\rnextPageToken\"\314\002\n\nPutR" +
-      "equest\022\020\n\003key\030\001 \001(\tR\003key\022\026\n\005value\030\002 \001(\014H" +
-      "\000R\005value\022\024\n\004text\030\003 \001(\tH\000R\004text\022\024\n\005flags\030" +
-      "\004 \001(\004R\005flags\022$\n\013if_revision\030\005 \001(\004H\001R\nifR" +
-      "evision\210\001\001\022\030\n\007acquire\030\006 \001(\tR\007acquire\022\030\n\007" +
-      "release\030\007 \001(\tR\007release\022!\n\014bind_session\030\010" +
-      " \001(\tR\013bindSession\022\036\n\nsequential\030\t \001(\010R\ns" +
-      "equential\0220\n\007options\030\n \001(\0132\026.tenure.v1.C" +
-      "allOptionsR\007optionsB\t\n\007contentB\016\n\014_if_re" +
-      "vision\"\366\001\n\013PutResponse\0221\n\006header\030\001 \001(\0132\031" +
-      ".tenure.v1.ResponseHeaderR\006header\022\032\n\010acq" +
-      "uired\030\002 \001(\010R\010acquired\022\032\n\010released\030\003 \001(\010R" +
-      "\010released\022#\n\002kv\030\004 \001(\0132\023.tenure.v1.KeyVal" +
-      "ueR\002kv\0222\n\tsequencer\030\005 \001(\0132\024.tenure.v1.Se" +
-      "quencerR\tsequencer\022#\n\004lock\030\006 \001(\0132\017.tenur" +
-      "e.v1.LockR\004lock\"\250\001\n\rDeleteRequest\022\020\n\003key" +
-      "\030\001 \001(\tR\003key\022$\n\013if_revision\030\002 \001(\004H\000R\nifRe" +
-      "vision\210\001\001\0220\n\007options\030\003 \001(\0132\026.tenure.v1.C" +
-      "allOptionsR\007options\022\035\n\ndrop_holds\030\004 \001(\010R" +
-      "\tdropHoldsB\016\n\014_if_revision\"]\n\016DeleteResp" +
-      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
-      "eHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007delete" +
-      "d\"\253\001\n\023DeletePrefixRequest\022\026\n\006prefix\030\001 \001(" +
-      "\tR\006prefix\022\020\n\003all\030\002 \001(\010R\003all\0220\n\007options\030\003" +
-      " \001(\0132\026.tenure.v1.CallOptionsR\007options\022\035\n" +
-      "\ndrop_holds\030\004 \001(\010R\tdropHolds\022\031\n\010keys_max" +
-      "\030\005 \001(\rR\007keysMax\"c\n\024DeletePrefixResponse\022" +
+      "read\022!\n\014visible_only\030\006 \001(\010R\013visibleOnly\"" +
+      "\220\001\n\014ListResponse\0221\n\006header\030\001 \001(\0132\031.tenur" +
+      "e.v1.ResponseHeaderR\006header\022%\n\003kvs\030\002 \003(\013" +
+      "2\023.tenure.v1.KeyValueR\003kvs\022&\n\017next_page_" +
+      "token\030\003 \001(\tR\rnextPageToken\"\314\002\n\nPutReques" +
+      "t\022\020\n\003key\030\001 \001(\tR\003key\022\026\n\005value\030\002 \001(\014H\000R\005va" +
+      "lue\022\024\n\004text\030\003 \001(\tH\000R\004text\022\024\n\005flags\030\004 \001(\004" +
+      "R\005flags\022$\n\013if_revision\030\005 \001(\004H\001R\nifRevisi" +
+      "on\210\001\001\022\030\n\007acquire\030\006 \001(\tR\007acquire\022\030\n\007relea" +
+      "se\030\007 \001(\tR\007release\022!\n\014bind_session\030\010 \001(\tR" +
+      "\013bindSession\022\036\n\nsequential\030\t \001(\010R\nsequen" +
+      "tial\0220\n\007options\030\n \001(\0132\026.tenure.v1.CallOp" +
+      "tionsR\007optionsB\t\n\007contentB\016\n\014_if_revisio" +
+      "n\"\366\001\n\013PutResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
+      "re.v1.ResponseHeaderR\006header\022\032\n\010acquired" +
+      "\030\002 \001(\010R\010acquired\022\032\n\010released\030\003 \001(\010R\010rele" +
+      "ased\022#\n\002kv\030\004 \001(\0132\023.tenure.v1.KeyValueR\002k" +
+      "v\0222\n\tsequencer\030\005 \001(\0132\024.tenure.v1.Sequenc" +
+      "erR\tsequencer\022#\n\004lock\030\006 \001(\0132\017.tenure.v1." +
+      "LockR\004lock\"\250\001\n\rDeleteRequest\022\020\n\003key\030\001 \001(" +
+      "\tR\003key\022$\n\013if_revision\030\002 \001(\004H\000R\nifRevisio" +
+      "n\210\001\001\0220\n\007options\030\003 \001(\0132\026.tenure.v1.CallOp" +
+      "tionsR\007options\022\035\n\ndrop_holds\030\004 \001(\010R\tdrop" +
+      "HoldsB\016\n\014_if_revision\"]\n\016DeleteResponse\022" +
       "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
-      "erR\006header\022\030\n\007deleted\030\002 \001(\rR\007deleted\"\325\002\n" +
-      "\007Compare\022\020\n\003key\030\001 \001(\tR\003key\0226\n\010operator\030\002" +
-      " \001(\0162\032.tenure.v1.CompareOperatorR\010operat" +
-      "or\022\026\n\005value\030\003 \001(\014H\000R\005value\022\024\n\004text\030\004 \001(\t" +
-      "H\000R\004text\022#\n\014mod_revision\030\005 \001(\004H\000R\013modRev" +
-      "ision\022)\n\017create_revision\030\006 \001(\004H\000R\016create" +
-      "Revision\022\032\n\007version\030\007 \001(\004H\000R\007version\022\026\n\005" +
-      "flags\030\010 \001(\004H\000R\005flags\022\031\n\007held_by\030\t \001(\tH\000R" +
-      "\006heldBy\022(\n\005guard\030\n \001(\0132\020.tenure.v1.Guard" +
-      "H\000R\005guardB\t\n\007operand\"\362\003\n\002Op\022)\n\003get\030\001 \001(\013" +
-      "2\025.tenure.v1.GetRequestH\000R\003get\022,\n\004list\030\002" +
-      " \001(\0132\026.tenure.v1.ListRequestH\000R\004list\022)\n\003" +
-      "put\030\003 \001(\0132\025.tenure.v1.PutRequestH\000R\003put\022" +
-      "2\n\006delete\030\004 \001(\0132\030.tenure.v1.DeleteReques" +
-      "tH\000R\006delete\022E\n\rdelete_prefix\030\005 \001(\0132\036.ten" +
-      "ure.v1.DeletePrefixRequestH\000R\014deletePref" +
-      "ix\022E\n\014acquire_lock\030\006 \001(\0132 .tenure.v1.Try" +
-      "AcquireLockRequestH\000R\013acquireLock\022B\n\014rel" +
-      "ease_lock\030\007 \001(\0132\035.tenure.v1.ReleaseLockR" +
-      "equestH\000R\013releaseLock\022(\n\005check\030\010 \001(\0132\020.t" +
-      "enure.v1.GuardH\000R\005check\0220\n\007catalog\030\t \001(\013" +
-      "2\024.tenure.v1.CatalogOpH\000R\007catalogB\006\n\004kin" +
-      "d\"\276\001\n\nTxnRequest\022.\n\010compares\030\001 \003(\0132\022.ten" +
-      "ure.v1.CompareR\010compares\022!\n\004then\030\002 \003(\0132\r" +
-      ".tenure.v1.OpR\004then\022+\n\totherwise\030\003 \003(\0132\r" +
-      ".tenure.v1.OpR\totherwise\0220\n\007options\030\004 \001(" +
-      "\0132\026.tenure.v1.CallOptionsR\007options\"\223\001\n\013T" +
-      "xnResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
-      "esponseHeaderR\006header\022\034\n\tsucceeded\030\002 \001(\010" +
-      "R\tsucceeded\0223\n\tresponses\030\003 \003(\0132\025.tenure." +
-      "v1.OpResponseR\tresponses\"\337\003\n\nOpResponse\022" +
-      "*\n\003get\030\001 \001(\0132\026.tenure.v1.GetResponseH\000R\003" +
-      "get\022-\n\004list\030\002 \001(\0132\027.tenure.v1.ListRespon" +
-      "seH\000R\004list\022*\n\003put\030\003 \001(\0132\026.tenure.v1.PutR" +
-      "esponseH\000R\003put\0223\n\006delete\030\004 \001(\0132\031.tenure." +
-      "v1.DeleteResponseH\000R\006delete\022F\n\rdelete_pr" +
-      "efix\030\005 \001(\0132\037.tenure.v1.DeletePrefixRespo" +
-      "nseH\000R\014deletePrefix\022F\n\014acquire_lock\030\006 \001(" +
-      "\0132!.tenure.v1.TryAcquireLockResponseH\000R\013" +
-      "acquireLock\022C\n\014release_lock\030\007 \001(\0132\036.tenu" +
-      "re.v1.ReleaseLockResponseH\000R\013releaseLock" +
-      "\0228\n\007catalog\030\010 \001(\0132\034.tenure.v1.CatalogOpR" +
-      "esponseH\000R\007catalogB\006\n\004kind*\250\001\n\017CompareOp" +
-      "erator\022 \n\034COMPARE_OPERATOR_UNSPECIFIED\020\000" +
-      "\022\032\n\026COMPARE_OPERATOR_EQUAL\020\001\022\036\n\032COMPARE_" +
-      "OPERATOR_NOT_EQUAL\020\002\022\031\n\025COMPARE_OPERATOR" +
-      "_LESS\020\003\022\034\n\030COMPARE_OPERATOR_GREATER\020\0042\366\002" +
-      "\n\tKVService\0224\n\003Get\022\025.tenure.v1.GetReques" +
-      "t\032\026.tenure.v1.GetResponse\0227\n\004List\022\026.tenu" +
-      "re.v1.ListRequest\032\027.tenure.v1.ListRespon" +
-      "se\0224\n\003Put\022\025.tenure.v1.PutRequest\032\026.tenur" +
-      "e.v1.PutResponse\022=\n\006Delete\022\030.tenure.v1.D" +
-      "eleteRequest\032\031.tenure.v1.DeleteResponse\022" +
-      "O\n\014DeletePrefix\022\036.tenure.v1.DeletePrefix" +
-      "Request\032\037.tenure.v1.DeletePrefixResponse" +
-      "\0224\n\003Txn\022\025.tenure.v1.TxnRequest\032\026.tenure." +
-      "v1.TxnResponseB\223\001\n\014io.tenure.v1B\007KvProto" +
-      "P\001Z5github.com/tenure-io/tenure/gen/go/t" +
-      "enure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTe" +
-      "nure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure" +
-      "::V1b\006proto3"
+      "erR\006header\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\253\001\n" +
+      "\023DeletePrefixRequest\022\026\n\006prefix\030\001 \001(\tR\006pr" +
+      "efix\022\020\n\003all\030\002 \001(\010R\003all\0220\n\007options\030\003 \001(\0132" +
+      "\026.tenure.v1.CallOptionsR\007options\022\035\n\ndrop" +
+      "_holds\030\004 \001(\010R\tdropHolds\022\031\n\010keys_max\030\005 \001(" +
+      "\rR\007keysMax\"c\n\024DeletePrefixResponse\0221\n\006he" +
+      "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
+      "eader\022\030\n\007deleted\030\002 \001(\rR\007deleted\"\325\002\n\007Comp" +
+      "are\022\020\n\003key\030\001 \001(\tR\003key\0226\n\010operator\030\002 \001(\0162" +
+      "\032.tenure.v1.CompareOperatorR\010operator\022\026\n" +
+      "\005value\030\003 \001(\014H\000R\005value\022\024\n\004text\030\004 \001(\tH\000R\004t" +
+      "ext\022#\n\014mod_revision\030\005 \001(\004H\000R\013modRevision" +
+      "\022)\n\017create_revision\030\006 \001(\004H\000R\016createRevis" +
+      "ion\022\032\n\007version\030\007 \001(\004H\000R\007version\022\026\n\005flags" +
+      "\030\010 \001(\004H\000R\005flags\022\031\n\007held_by\030\t \001(\tH\000R\006held" +
+      "By\022(\n\005guard\030\n \001(\0132\020.tenure.v1.GuardH\000R\005g" +
+      "uardB\t\n\007operand\"\362\003\n\002Op\022)\n\003get\030\001 \001(\0132\025.te" +
+      "nure.v1.GetRequestH\000R\003get\022,\n\004list\030\002 \001(\0132" +
+      "\026.tenure.v1.ListRequestH\000R\004list\022)\n\003put\030\003" +
+      " \001(\0132\025.tenure.v1.PutRequestH\000R\003put\0222\n\006de" +
+      "lete\030\004 \001(\0132\030.tenure.v1.DeleteRequestH\000R\006" +
+      "delete\022E\n\rdelete_prefix\030\005 \001(\0132\036.tenure.v" +
+      "1.DeletePrefixRequestH\000R\014deletePrefix\022E\n" +
+      "\014acquire_lock\030\006 \001(\0132 .tenure.v1.TryAcqui" +
+      "reLockRequestH\000R\013acquireLock\022B\n\014release_" +
+      "lock\030\007 \001(\0132\035.tenure.v1.ReleaseLockReques" +
+      "tH\000R\013releaseLock\022(\n\005check\030\010 \001(\0132\020.tenure" +
+      ".v1.GuardH\000R\005check\0220\n\007catalog\030\t \001(\0132\024.te" +
+      "nure.v1.CatalogOpH\000R\007catalogB\006\n\004kind\"\276\001\n" +
+      "\nTxnRequest\022.\n\010compares\030\001 \003(\0132\022.tenure.v" +
+      "1.CompareR\010compares\022!\n\004then\030\002 \003(\0132\r.tenu" +
+      "re.v1.OpR\004then\022+\n\totherwise\030\003 \003(\0132\r.tenu" +
+      "re.v1.OpR\totherwise\0220\n\007options\030\004 \001(\0132\026.t" +
+      "enure.v1.CallOptionsR\007options\"\223\001\n\013TxnRes" +
+      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
+      "seHeaderR\006header\022\034\n\tsucceeded\030\002 \001(\010R\tsuc" +
+      "ceeded\0223\n\tresponses\030\003 \003(\0132\025.tenure.v1.Op" +
+      "ResponseR\tresponses\"\337\003\n\nOpResponse\022*\n\003ge" +
+      "t\030\001 \001(\0132\026.tenure.v1.GetResponseH\000R\003get\022-" +
+      "\n\004list\030\002 \001(\0132\027.tenure.v1.ListResponseH\000R" +
+      "\004list\022*\n\003put\030\003 \001(\0132\026.tenure.v1.PutRespon" +
+      "seH\000R\003put\0223\n\006delete\030\004 \001(\0132\031.tenure.v1.De" +
+      "leteResponseH\000R\006delete\022F\n\rdelete_prefix\030" +
+      "\005 \001(\0132\037.tenure.v1.DeletePrefixResponseH\000" +
+      "R\014deletePrefix\022F\n\014acquire_lock\030\006 \001(\0132!.t" +
+      "enure.v1.TryAcquireLockResponseH\000R\013acqui" +
+      "reLock\022C\n\014release_lock\030\007 \001(\0132\036.tenure.v1" +
+      ".ReleaseLockResponseH\000R\013releaseLock\0228\n\007c" +
+      "atalog\030\010 \001(\0132\034.tenure.v1.CatalogOpRespon" +
+      "seH\000R\007catalogB\006\n\004kind*\250\001\n\017CompareOperato" +
+      "r\022 \n\034COMPARE_OPERATOR_UNSPECIFIED\020\000\022\032\n\026C" +
+      "OMPARE_OPERATOR_EQUAL\020\001\022\036\n\032COMPARE_OPERA" +
+      "TOR_NOT_EQUAL\020\002\022\031\n\025COMPARE_OPERATOR_LESS" +
+      "\020\003\022\034\n\030COMPARE_OPERATOR_GREATER\020\0042\366\002\n\tKVS" +
+      "ervice\0224\n\003Get\022\025.tenure.v1.GetRequest\032\026.t" +
+      "enure.v1.GetResponse\0227\n\004List\022\026.tenure.v1" +
+      ".ListRequest\032\027.tenure.v1.ListResponse\0224\n" +
+      "\003Put\022\025.tenure.v1.PutRequest\032\026.tenure.v1." +
+      "PutResponse\022=\n\006Delete\022\030.tenure.v1.Delete" +
+      "Request\032\031.tenure.v1.DeleteResponse\022O\n\014De" +
+      "letePrefix\022\036.tenure.v1.DeletePrefixReque" +
+      "st\032\037.tenure.v1.DeletePrefixResponse\0224\n\003T" +
+      "xn\022\025.tenure.v1.TxnRequest\032\026.tenure.v1.Tx" +
+      "nResponseB\223\001\n\014io.tenure.v1B\007KvProtoP\001Z5g" +
+      "ithub.com/tenure-io/tenure/gen/go/tenure" +
+      "/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\" +
+      "V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -228,7 +229,7 @@ public final class KvProto {
     internal_static_tenure_v1_ListRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListRequest_descriptor,
-        new java.lang.String[] { "Prefix", "KeysOnly", "PageSize", "PageToken", "Read", });
+        new java.lang.String[] { "Prefix", "KeysOnly", "PageSize", "PageToken", "Read", "VisibleOnly", });
     internal_static_tenure_v1_ListResponse_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_tenure_v1_ListResponse_fieldAccessorTable = new

@@ -268,6 +268,23 @@ private static final long serialVersionUID = 0L;
     return read_ == null ? io.tenure.v1.ReadOptions.getDefaultInstance() : read_;
   }
 
+  public static final int VISIBLE_ONLY_FIELD_NUMBER = 7;
+  private boolean visibleOnly_ = false;
+  /**
+   * <pre>
+   * Whether to leave out the checks that the caller may not read instead of refusing a request that the caller's
+   * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+   * allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 7 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  @java.lang.Override
+  public boolean getVisibleOnly() {
+    return visibleOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -300,6 +317,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(6, getRead());
     }
+    if (visibleOnly_ != false) {
+      output.writeBool(7, visibleOnly_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -330,6 +350,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getRead());
     }
+    if (visibleOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(7, visibleOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -359,6 +383,8 @@ private static final long serialVersionUID = 0L;
       if (!getRead()
           .equals(other.getRead())) return false;
     }
+    if (getVisibleOnly()
+        != other.getVisibleOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -384,6 +410,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + READ_FIELD_NUMBER;
       hash = (53 * hash) + getRead().hashCode();
     }
+    hash = (37 * hash) + VISIBLE_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getVisibleOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -535,6 +564,7 @@ private static final long serialVersionUID = 0L;
         readBuilder_.dispose();
         readBuilder_ = null;
       }
+      visibleOnly_ = false;
       return this;
     }
 
@@ -589,6 +619,9 @@ private static final long serialVersionUID = 0L;
             ? read_
             : readBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.visibleOnly_ = visibleOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -661,6 +694,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasRead()) {
         mergeRead(other.getRead());
       }
+      if (other.getVisibleOnly() != false) {
+        setVisibleOnly(other.getVisibleOnly());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -719,6 +755,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 56: {
+              visibleOnly_ = input.readBool();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1284,6 +1325,56 @@ private static final long serialVersionUID = 0L;
         read_ = null;
       }
       return readBuilder_;
+    }
+
+    private boolean visibleOnly_ ;
+    /**
+     * <pre>
+     * Whether to leave out the checks that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 7 [json_name = "visibleOnly"];</code>
+     * @return The visibleOnly.
+     */
+    @java.lang.Override
+    public boolean getVisibleOnly() {
+      return visibleOnly_;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the checks that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 7 [json_name = "visibleOnly"];</code>
+     * @param value The visibleOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setVisibleOnly(boolean value) {
+
+      visibleOnly_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the checks that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 7 [json_name = "visibleOnly"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearVisibleOnly() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      visibleOnly_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

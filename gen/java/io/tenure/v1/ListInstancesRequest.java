@@ -352,6 +352,23 @@ private static final long serialVersionUID = 0L;
     return read_ == null ? io.tenure.v1.ReadOptions.getDefaultInstance() : read_;
   }
 
+  public static final int VISIBLE_ONLY_FIELD_NUMBER = 9;
+  private boolean visibleOnly_ = false;
+  /**
+   * <pre>
+   * Whether to leave out the instances that the caller may not read instead of refusing a request that the caller's
+   * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+   * allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  @java.lang.Override
+  public boolean getVisibleOnly() {
+    return visibleOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -390,6 +407,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(8, getRead());
     }
+    if (visibleOnly_ != false) {
+      output.writeBool(9, visibleOnly_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -426,6 +446,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getRead());
     }
+    if (visibleOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(9, visibleOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -460,6 +484,8 @@ private static final long serialVersionUID = 0L;
       if (!getRead()
           .equals(other.getRead())) return false;
     }
+    if (getVisibleOnly()
+        != other.getVisibleOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -490,6 +516,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + READ_FIELD_NUMBER;
       hash = (53 * hash) + getRead().hashCode();
     }
+    hash = (37 * hash) + VISIBLE_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getVisibleOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -643,6 +672,7 @@ private static final long serialVersionUID = 0L;
         readBuilder_.dispose();
         readBuilder_ = null;
       }
+      visibleOnly_ = false;
       return this;
     }
 
@@ -703,6 +733,9 @@ private static final long serialVersionUID = 0L;
             ? read_
             : readBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.visibleOnly_ = visibleOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -785,6 +818,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasRead()) {
         mergeRead(other.getRead());
       }
+      if (other.getVisibleOnly() != false) {
+        setVisibleOnly(other.getVisibleOnly());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -853,6 +889,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 72: {
+              visibleOnly_ = input.readBool();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1573,6 +1614,56 @@ private static final long serialVersionUID = 0L;
         read_ = null;
       }
       return readBuilder_;
+    }
+
+    private boolean visibleOnly_ ;
+    /**
+     * <pre>
+     * Whether to leave out the instances that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+     * @return The visibleOnly.
+     */
+    @java.lang.Override
+    public boolean getVisibleOnly() {
+      return visibleOnly_;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the instances that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+     * @param value The visibleOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setVisibleOnly(boolean value) {
+
+      visibleOnly_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the instances that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearVisibleOnly() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      visibleOnly_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

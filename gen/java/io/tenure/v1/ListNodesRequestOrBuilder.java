@@ -104,4 +104,16 @@ public interface ListNodesRequestOrBuilder extends
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
    */
   io.tenure.v1.ReadOptionsOrBuilder getReadOrBuilder();
+
+  /**
+   * <pre>
+   * Whether to leave out the nodes that the caller may not read instead of refusing a request that the caller's
+   * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+   * allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 6 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  boolean getVisibleOnly();
 }

@@ -241,6 +241,23 @@ private static final long serialVersionUID = 0L;
     return read_ == null ? io.tenure.v1.ReadOptions.getDefaultInstance() : read_;
   }
 
+  public static final int VISIBLE_ONLY_FIELD_NUMBER = 6;
+  private boolean visibleOnly_ = false;
+  /**
+   * <pre>
+   * Whether to leave out the queries that the caller may not read instead of refusing a request that the caller's
+   * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+   * allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 6 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  @java.lang.Override
+  public boolean getVisibleOnly() {
+    return visibleOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -270,6 +287,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(5, getRead());
     }
+    if (visibleOnly_ != false) {
+      output.writeBool(6, visibleOnly_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -295,6 +315,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, getRead());
+    }
+    if (visibleOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(6, visibleOnly_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -324,6 +348,8 @@ private static final long serialVersionUID = 0L;
       if (!getRead()
           .equals(other.getRead())) return false;
     }
+    if (getVisibleOnly()
+        != other.getVisibleOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -347,6 +373,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + READ_FIELD_NUMBER;
       hash = (53 * hash) + getRead().hashCode();
     }
+    hash = (37 * hash) + VISIBLE_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getVisibleOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -497,6 +526,7 @@ private static final long serialVersionUID = 0L;
         readBuilder_.dispose();
         readBuilder_ = null;
       }
+      visibleOnly_ = false;
       return this;
     }
 
@@ -548,6 +578,9 @@ private static final long serialVersionUID = 0L;
             ? read_
             : readBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.visibleOnly_ = visibleOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -617,6 +650,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasRead()) {
         mergeRead(other.getRead());
       }
+      if (other.getVisibleOnly() != false) {
+        setVisibleOnly(other.getVisibleOnly());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -670,6 +706,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 48: {
+              visibleOnly_ = input.readBool();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1162,6 +1203,56 @@ private static final long serialVersionUID = 0L;
         read_ = null;
       }
       return readBuilder_;
+    }
+
+    private boolean visibleOnly_ ;
+    /**
+     * <pre>
+     * Whether to leave out the queries that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 6 [json_name = "visibleOnly"];</code>
+     * @return The visibleOnly.
+     */
+    @java.lang.Override
+    public boolean getVisibleOnly() {
+      return visibleOnly_;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the queries that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 6 [json_name = "visibleOnly"];</code>
+     * @param value The visibleOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setVisibleOnly(boolean value) {
+
+      visibleOnly_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the queries that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 6 [json_name = "visibleOnly"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearVisibleOnly() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      visibleOnly_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

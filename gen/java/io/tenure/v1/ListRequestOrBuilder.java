@@ -94,4 +94,16 @@ public interface ListRequestOrBuilder extends
    * <code>.tenure.v1.ReadOptions read = 5 [json_name = "read"];</code>
    */
   io.tenure.v1.ReadOptionsOrBuilder getReadOrBuilder();
+
+  /**
+   * <pre>
+   * Whether to leave out the keys that the caller may not list, and unless keys_only read, instead of refusing a
+   * request that the caller's policies do not cover completely. The header then says filtered. What the request names
+   * itself the caller must be allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 6 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  boolean getVisibleOnly();
 }

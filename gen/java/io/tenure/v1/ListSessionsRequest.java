@@ -361,6 +361,23 @@ private static final long serialVersionUID = 0L;
     return principals_.getByteString(index);
   }
 
+  public static final int VISIBLE_ONLY_FIELD_NUMBER = 9;
+  private boolean visibleOnly_ = false;
+  /**
+   * <pre>
+   * Whether to leave out the sessions that the caller may not read instead of refusing a request that the caller's
+   * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+   * allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  @java.lang.Override
+  public boolean getVisibleOnly() {
+    return visibleOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -398,6 +415,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < principals_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 8, principals_.getRaw(i));
+    }
+    if (visibleOnly_ != false) {
+      output.writeBool(9, visibleOnly_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -441,6 +461,10 @@ private static final long serialVersionUID = 0L;
       size += dataSize;
       size += 1 * getPrincipalsList().size();
     }
+    if (visibleOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(9, visibleOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -478,6 +502,8 @@ private static final long serialVersionUID = 0L;
     }
     if (!getPrincipalsList()
         .equals(other.getPrincipalsList())) return false;
+    if (getVisibleOnly()
+        != other.getVisibleOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -512,6 +538,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + PRINCIPALS_FIELD_NUMBER;
       hash = (53 * hash) + getPrincipalsList().hashCode();
     }
+    hash = (37 * hash) + VISIBLE_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getVisibleOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -671,6 +700,7 @@ private static final long serialVersionUID = 0L;
       }
       principals_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
+      visibleOnly_ = false;
       return this;
     }
 
@@ -735,6 +765,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000080) != 0)) {
         principals_.makeImmutable();
         result.principals_ = principals_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.visibleOnly_ = visibleOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -820,6 +853,9 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      if (other.getVisibleOnly() != false) {
+        setVisibleOnly(other.getVisibleOnly());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -891,6 +927,11 @@ private static final long serialVersionUID = 0L;
               principals_.add(s);
               break;
             } // case 66
+            case 72: {
+              visibleOnly_ = input.readBool();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1756,6 +1797,56 @@ private static final long serialVersionUID = 0L;
       ensurePrincipalsIsMutable();
       principals_.add(value);
       bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+
+    private boolean visibleOnly_ ;
+    /**
+     * <pre>
+     * Whether to leave out the sessions that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+     * @return The visibleOnly.
+     */
+    @java.lang.Override
+    public boolean getVisibleOnly() {
+      return visibleOnly_;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the sessions that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+     * @param value The visibleOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setVisibleOnly(boolean value) {
+
+      visibleOnly_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the sessions that the caller may not read instead of refusing a request that the caller's
+     * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+     * allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearVisibleOnly() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      visibleOnly_ = false;
       onChanged();
       return this;
     }

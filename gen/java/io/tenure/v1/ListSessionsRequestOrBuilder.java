@@ -194,4 +194,16 @@ public interface ListSessionsRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPrincipalsBytes(int index);
+
+  /**
+   * <pre>
+   * Whether to leave out the sessions that the caller may not read instead of refusing a request that the caller's
+   * policies do not cover completely. The header then says filtered. What the request names itself the caller must be
+   * allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 9 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  boolean getVisibleOnly();
 }

@@ -166,60 +166,61 @@ public final class QueryProto {
       "me\022*\n\004read\030\002 \001(\0132\026.tenure.v1.ReadOptions" +
       "R\004read\"m\n\020GetQueryResponse\0221\n\006header\030\001 \001" +
       "(\0132\031.tenure.v1.ResponseHeaderR\006header\022&\n" +
-      "\005query\030\002 \001(\0132\020.tenure.v1.QueryR\005query\"\274\001" +
+      "\005query\030\002 \001(\0132\020.tenure.v1.QueryR\005query\"\337\001" +
       "\n\022ListQueriesRequest\022\033\n\tpage_size\030\001 \001(\rR" +
       "\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpageToken" +
       "\022\037\n\013name_prefix\030\003 \001(\tR\nnamePrefix\022\035\n\nses" +
       "sion_id\030\004 \001(\tR\tsessionId\022*\n\004read\030\005 \001(\0132\026" +
-      ".tenure.v1.ReadOptionsR\004read\"\234\001\n\023ListQue" +
-      "riesResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
-      ".ResponseHeaderR\006header\022*\n\007queries\030\002 \003(\013" +
-      "2\020.tenure.v1.QueryR\007queries\022&\n\017next_page" +
-      "_token\030\003 \001(\tR\rnextPageToken\"a\n\022DeleteQue" +
-      "ryRequest\022\031\n\010query_id\030\001 \001(\tR\007queryId\0220\n\007" +
-      "options\030\002 \001(\0132\026.tenure.v1.CallOptionsR\007o" +
-      "ptions\"b\n\023DeleteQueryResponse\0221\n\006header\030" +
-      "\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006header" +
-      "\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\304\001\n\023ExecuteQu" +
-      "eryRequest\022\034\n\nid_or_name\030\001 \001(\tR\010idOrName" +
-      "\022\022\n\004near\030\002 \001(\tR\004near\022\024\n\005limit\030\003 \001(\rR\005lim" +
-      "it\022\030\n\007passing\030\004 \001(\010R\007passing\022\037\n\013caller_n" +
-      "ode\030\005 \001(\tR\ncallerNode\022*\n\004read\030\006 \001(\0132\026.te" +
-      "nure.v1.ReadOptionsR\004read\"\314\002\n\024ExecuteQue" +
-      "ryResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
-      "esponseHeaderR\006header\022\031\n\010query_id\030\002 \001(\tR" +
-      "\007queryId\022\030\n\007service\030\003 \001(\tR\007service\0228\n\tin" +
-      "stances\030\004 \003(\0132\032.tenure.v1.ServiceInstanc" +
-      "eR\tinstances\022\032\n\010fallback\030\005 \001(\rR\010fallback" +
-      "\022=\n\004meta\030\006 \003(\0132).tenure.v1.ExecuteQueryR" +
-      "esponse.MetaEntryR\004meta\0327\n\tMetaEntry\022\020\n\003" +
-      "key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001" +
-      "\"_\n\023ExplainQueryRequest\022\034\n\nid_or_name\030\001 " +
-      "\001(\tR\010idOrName\022*\n\004read\030\002 \001(\0132\026.tenure.v1." +
-      "ReadOptionsR\004read\"q\n\024ExplainQueryRespons" +
-      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
-      "aderR\006header\022&\n\005query\030\002 \001(\0132\020.tenure.v1." +
-      "QueryR\005query*W\n\nQueryMatch\022\033\n\027QUERY_MATC" +
-      "H_UNSPECIFIED\020\000\022\024\n\020QUERY_MATCH_NAME\020\001\022\026\n" +
-      "\022QUERY_MATCH_PREFIX\020\0022\255\004\n\014QueryService\022L" +
-      "\n\013CreateQuery\022\035.tenure.v1.CreateQueryReq" +
-      "uest\032\036.tenure.v1.CreateQueryResponse\022L\n\013" +
-      "UpdateQuery\022\035.tenure.v1.UpdateQueryReque" +
-      "st\032\036.tenure.v1.UpdateQueryResponse\022C\n\010Ge" +
-      "tQuery\022\032.tenure.v1.GetQueryRequest\032\033.ten" +
-      "ure.v1.GetQueryResponse\022L\n\013ListQueries\022\035" +
-      ".tenure.v1.ListQueriesRequest\032\036.tenure.v" +
-      "1.ListQueriesResponse\022L\n\013DeleteQuery\022\035.t" +
-      "enure.v1.DeleteQueryRequest\032\036.tenure.v1." +
-      "DeleteQueryResponse\022O\n\014ExecuteQuery\022\036.te" +
-      "nure.v1.ExecuteQueryRequest\032\037.tenure.v1." +
-      "ExecuteQueryResponse\022O\n\014ExplainQuery\022\036.t" +
-      "enure.v1.ExplainQueryRequest\032\037.tenure.v1" +
-      ".ExplainQueryResponseB\226\001\n\014io.tenure.v1B\n" +
-      "QueryProtoP\001Z5github.com/tenure-io/tenur" +
-      "e/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenu" +
-      "re.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadat" +
-      "a\352\002\nTenure::V1b\006proto3"
+      ".tenure.v1.ReadOptionsR\004read\022!\n\014visible_" +
+      "only\030\006 \001(\010R\013visibleOnly\"\234\001\n\023ListQueriesR" +
+      "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
+      "onseHeaderR\006header\022*\n\007queries\030\002 \003(\0132\020.te" +
+      "nure.v1.QueryR\007queries\022&\n\017next_page_toke" +
+      "n\030\003 \001(\tR\rnextPageToken\"a\n\022DeleteQueryReq" +
+      "uest\022\031\n\010query_id\030\001 \001(\tR\007queryId\0220\n\007optio" +
+      "ns\030\002 \001(\0132\026.tenure.v1.CallOptionsR\007option" +
+      "s\"b\n\023DeleteQueryResponse\0221\n\006header\030\001 \001(\013" +
+      "2\031.tenure.v1.ResponseHeaderR\006header\022\030\n\007d" +
+      "eleted\030\002 \001(\010R\007deleted\"\304\001\n\023ExecuteQueryRe" +
+      "quest\022\034\n\nid_or_name\030\001 \001(\tR\010idOrName\022\022\n\004n" +
+      "ear\030\002 \001(\tR\004near\022\024\n\005limit\030\003 \001(\rR\005limit\022\030\n" +
+      "\007passing\030\004 \001(\010R\007passing\022\037\n\013caller_node\030\005" +
+      " \001(\tR\ncallerNode\022*\n\004read\030\006 \001(\0132\026.tenure." +
+      "v1.ReadOptionsR\004read\"\314\002\n\024ExecuteQueryRes" +
+      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
+      "seHeaderR\006header\022\031\n\010query_id\030\002 \001(\tR\007quer" +
+      "yId\022\030\n\007service\030\003 \001(\tR\007service\0228\n\tinstanc" +
+      "es\030\004 \003(\0132\032.tenure.v1.ServiceInstanceR\tin" +
+      "stances\022\032\n\010fallback\030\005 \001(\rR\010fallback\022=\n\004m" +
+      "eta\030\006 \003(\0132).tenure.v1.ExecuteQueryRespon" +
+      "se.MetaEntryR\004meta\0327\n\tMetaEntry\022\020\n\003key\030\001" +
+      " \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"_\n\023E" +
+      "xplainQueryRequest\022\034\n\nid_or_name\030\001 \001(\tR\010" +
+      "idOrName\022*\n\004read\030\002 \001(\0132\026.tenure.v1.ReadO" +
+      "ptionsR\004read\"q\n\024ExplainQueryResponse\0221\n\006" +
+      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
+      "\006header\022&\n\005query\030\002 \001(\0132\020.tenure.v1.Query" +
+      "R\005query*W\n\nQueryMatch\022\033\n\027QUERY_MATCH_UNS" +
+      "PECIFIED\020\000\022\024\n\020QUERY_MATCH_NAME\020\001\022\026\n\022QUER" +
+      "Y_MATCH_PREFIX\020\0022\255\004\n\014QueryService\022L\n\013Cre" +
+      "ateQuery\022\035.tenure.v1.CreateQueryRequest\032" +
+      "\036.tenure.v1.CreateQueryResponse\022L\n\013Updat" +
+      "eQuery\022\035.tenure.v1.UpdateQueryRequest\032\036." +
+      "tenure.v1.UpdateQueryResponse\022C\n\010GetQuer" +
+      "y\022\032.tenure.v1.GetQueryRequest\032\033.tenure.v" +
+      "1.GetQueryResponse\022L\n\013ListQueries\022\035.tenu" +
+      "re.v1.ListQueriesRequest\032\036.tenure.v1.Lis" +
+      "tQueriesResponse\022L\n\013DeleteQuery\022\035.tenure" +
+      ".v1.DeleteQueryRequest\032\036.tenure.v1.Delet" +
+      "eQueryResponse\022O\n\014ExecuteQuery\022\036.tenure." +
+      "v1.ExecuteQueryRequest\032\037.tenure.v1.Execu" +
+      "teQueryResponse\022O\n\014ExplainQuery\022\036.tenure" +
+      ".v1.ExplainQueryRequest\032\037.tenure.v1.Expl" +
+      "ainQueryResponseB\226\001\n\014io.tenure.v1B\nQuery" +
+      "ProtoP\001Z5github.com/tenure-io/tenure/gen" +
+      "/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1" +
+      "\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nT" +
+      "enure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -298,7 +299,7 @@ public final class QueryProto {
     internal_static_tenure_v1_ListQueriesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListQueriesRequest_descriptor,
-        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "SessionId", "Read", });
+        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "SessionId", "Read", "VisibleOnly", });
     internal_static_tenure_v1_ListQueriesResponse_descriptor =
       getDescriptor().getMessageTypes().get(9);
     internal_static_tenure_v1_ListQueriesResponse_fieldAccessorTable = new

@@ -200,6 +200,23 @@ private static final long serialVersionUID = 0L;
     return hidden_;
   }
 
+  public static final int FILTERED_FIELD_NUMBER = 7;
+  private boolean filtered_ = false;
+  /**
+   * <pre>
+   * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
+   * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
+   * leave out.
+   * </pre>
+   *
+   * <code>bool filtered = 7 [json_name = "filtered"];</code>
+   * @return The filtered.
+   */
+  @java.lang.Override
+  public boolean getFiltered() {
+    return filtered_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -232,6 +249,9 @@ private static final long serialVersionUID = 0L;
     if (hidden_ != 0) {
       output.writeUInt32(6, hidden_);
     }
+    if (filtered_ != false) {
+      output.writeBool(7, filtered_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -263,6 +283,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(6, hidden_);
     }
+    if (filtered_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(7, filtered_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -290,6 +314,8 @@ private static final long serialVersionUID = 0L;
         != other.getTerm()) return false;
     if (getHidden()
         != other.getHidden()) return false;
+    if (getFiltered()
+        != other.getFiltered()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -316,6 +342,9 @@ private static final long serialVersionUID = 0L;
         getTerm());
     hash = (37 * hash) + HIDDEN_FIELD_NUMBER;
     hash = (53 * hash) + getHidden();
+    hash = (37 * hash) + FILTERED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getFiltered());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -457,6 +486,7 @@ private static final long serialVersionUID = 0L;
       revision_ = 0L;
       term_ = 0L;
       hidden_ = 0;
+      filtered_ = false;
       return this;
     }
 
@@ -507,6 +537,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.hidden_ = hidden_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.filtered_ = filtered_;
       }
     }
 
@@ -576,6 +609,9 @@ private static final long serialVersionUID = 0L;
       if (other.getHidden() != 0) {
         setHidden(other.getHidden());
       }
+      if (other.getFiltered() != false) {
+        setFiltered(other.getFiltered());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -632,6 +668,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 48
+            case 56: {
+              filtered_ = input.readBool();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1008,6 +1049,56 @@ private static final long serialVersionUID = 0L;
     public Builder clearHidden() {
       bitField0_ = (bitField0_ & ~0x00000020);
       hidden_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean filtered_ ;
+    /**
+     * <pre>
+     * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
+     * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
+     * leave out.
+     * </pre>
+     *
+     * <code>bool filtered = 7 [json_name = "filtered"];</code>
+     * @return The filtered.
+     */
+    @java.lang.Override
+    public boolean getFiltered() {
+      return filtered_;
+    }
+    /**
+     * <pre>
+     * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
+     * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
+     * leave out.
+     * </pre>
+     *
+     * <code>bool filtered = 7 [json_name = "filtered"];</code>
+     * @param value The filtered to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFiltered(boolean value) {
+
+      filtered_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
+     * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
+     * leave out.
+     * </pre>
+     *
+     * <code>bool filtered = 7 [json_name = "filtered"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFiltered() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      filtered_ = false;
       onChanged();
       return this;
     }

@@ -227,92 +227,93 @@ public final class SessionProto {
       "essionR\007session\022%\n\005holds\030\003 \003(\0132\017.tenure." +
       "v1.HoldR\005holds\022(\n\006places\030\004 \003(\0132\020.tenure." +
       "v1.PlaceR\006places\022&\n\017next_page_token\030\005 \001(" +
-      "\tR\rnextPageToken\"\243\002\n\023ListSessionsRequest" +
+      "\tR\rnextPageToken\"\306\002\n\023ListSessionsRequest" +
       "\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_to" +
       "ken\030\002 \001(\tR\tpageToken\022\037\n\013name_prefix\030\003 \001(" +
       "\tR\nnamePrefix\022\022\n\004node\030\004 \001(\tR\004node\022\025\n\006no_" +
       "ttl\030\005 \001(\010R\005noTtl\0228\n\nolder_than\030\006 \001(\0132\031.g" +
       "oogle.protobuf.DurationR\tolderThan\022*\n\004re" +
       "ad\030\007 \001(\0132\026.tenure.v1.ReadOptionsR\004read\022\036" +
-      "\n\nprincipals\030\010 \003(\tR\nprincipals\"\241\001\n\024ListS" +
-      "essionsResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\022.\n\010sessions\030\002" +
-      " \003(\0132\022.tenure.v1.SessionR\010sessions\022&\n\017ne" +
-      "xt_page_token\030\003 \001(\tR\rnextPageToken\"\264\006\n\007S" +
-      "ession\022\035\n\nsession_id\030\001 \001(\tR\tsessionId\022\022\n" +
-      "\004name\030\002 \001(\tR\004name\022\022\n\004node\030\003 \001(\tR\004node\022<\n" +
-      "\010metadata\030\004 \003(\0132 .tenure.v1.Session.Meta" +
-      "dataEntryR\010metadata\022+\n\003ttl\030\005 \001(\0132\031.googl" +
-      "e.protobuf.DurationR\003ttl\0228\n\nlock_delay\030\006" +
-      " \001(\0132\031.google.protobuf.DurationR\tlockDel" +
-      "ay\0226\n\010behavior\030\007 \001(\0162\032.tenure.v1.Session" +
-      "BehaviorR\010behavior\022\035\n\nhas_secret\030\010 \001(\010R\t" +
-      "hasSecret\022!\n\014peer_address\030\t \001(\tR\013peerAdd" +
-      "ress\022\024\n\005epoch\030\n \001(\004R\005epoch\022\'\n\017create_rev" +
-      "ision\030\013 \001(\004R\016createRevision\022;\n\013create_ti" +
-      "me\030\014 \001(\0132\032.google.protobuf.TimestampR\ncr" +
-      "eateTime\022\030\n\007objects\030\r \001(\rR\007objects\0224\n\010tt" +
-      "l_left\030\016 \001(\0132\031.google.protobuf.DurationR" +
-      "\007ttlLeft\022F\n\021last_renewal_time\030\017 \001(\0132\032.go" +
-      "ogle.protobuf.TimestampR\017lastRenewalTime" +
-      "\022\'\n\003end\030\020 \001(\0132\025.tenure.v1.SessionEndR\003en" +
-      "d\022\027\n\007node_id\030\021 \001(\tR\006nodeId\0220\n\006checks\030\022 \001" +
-      "(\0132\030.tenure.v1.SessionChecksR\006checks\032;\n\r" +
-      "MetadataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value" +
-      "\030\002 \001(\tR\005value:\0028\001\"\272\002\n\nSessionEnd\0220\n\005caus" +
-      "e\030\001 \001(\0162\032.tenure.v1.SessionEndCauseR\005cau" +
-      "se\022\026\n\006reason\030\002 \001(\tR\006reason\022\016\n\002by\030\003 \001(\tR\002" +
-      "by\022\032\n\010revision\030\004 \001(\004R\010revision\022.\n\004time\030\005" +
-      " \001(\0132\032.google.protobuf.TimestampR\004time\022\024" +
-      "\n\005holds\030\006 \001(\rR\005holds\022\026\n\006places\030\007 \001(\rR\006pl" +
-      "aces\022%\n\016ephemeral_keys\030\010 \001(\rR\rephemeralK" +
-      "eys\022\033\n\theld_keys\030\t \003(\tR\010heldKeys\022\024\n\005clea" +
-      "n\030\n \001(\010R\005clean\"\344\002\n\004Hold\0222\n\tsequencer\030\001 \001" +
-      "(\0132\024.tenure.v1.SequencerR\tsequencer\022\024\n\005o" +
-      "wner\030\002 \001(\tR\005owner\022\'\n\004mode\030\003 \001(\0162\023.tenure" +
-      ".v1.LockModeR\004mode\022\030\n\007permits\030\004 \001(\rR\007per" +
-      "mits\0229\n\ngrant_time\030\005 \001(\0132\032.google.protob" +
-      "uf.TimestampR\tgrantTime\022!\n\014session_name\030" +
-      "\006 \001(\tR\013sessionName\0228\n\ndelay_left\030\007 \001(\0132\031" +
-      ".google.protobuf.DurationR\tdelayLeft\0227\n\t" +
-      "lost_time\030\010 \001(\0132\032.google.protobuf.Timest" +
-      "ampR\010lostTime\"\241\002\n\005Place\022\020\n\003key\030\001 \001(\tR\003ke" +
-      "y\022\024\n\005place\030\002 \001(\004R\005place\022\032\n\010position\030\003 \001(" +
-      "\rR\010position\022\035\n\nsession_id\030\004 \001(\tR\tsession" +
-      "Id\022!\n\014session_name\030\005 \001(\tR\013sessionName\022\024\n" +
-      "\005owner\030\006 \001(\tR\005owner\022\'\n\004mode\030\007 \001(\0162\023.tenu" +
-      "re.v1.LockModeR\004mode\022\030\n\007permits\030\010 \001(\rR\007p" +
-      "ermits\0229\n\nqueue_time\030\t \001(\0132\032.google.prot" +
-      "obuf.TimestampR\tqueueTime*n\n\017SessionBeha" +
-      "vior\022 \n\034SESSION_BEHAVIOR_UNSPECIFIED\020\000\022\034" +
-      "\n\030SESSION_BEHAVIOR_RELEASE\020\001\022\033\n\027SESSION_" +
-      "BEHAVIOR_DELETE\020\002*\253\002\n\017SessionEndCause\022!\n" +
-      "\035SESSION_END_CAUSE_UNSPECIFIED\020\000\022\035\n\031SESS" +
-      "ION_END_CAUSE_EXPIRED\020\001\022\037\n\033SESSION_END_C" +
-      "AUSE_DESTROYED\020\002\022\034\n\030SESSION_END_CAUSE_FO" +
-      "RCED\020\003\022\'\n#SESSION_END_CAUSE_NODE_DEREGIS" +
-      "TERED\020\004\022(\n$SESSION_END_CAUSE_CHECK_DEREG" +
-      "ISTERED\020\005\022$\n SESSION_END_CAUSE_CHECK_CRI" +
-      "TICAL\020\006\022\036\n\032SESSION_END_CAUSE_RESTORED\020\0072" +
-      "\310\004\n\016SessionService\022R\n\rCreateSession\022\037.te" +
-      "nure.v1.CreateSessionRequest\032 .tenure.v1" +
-      ".CreateSessionResponse\022O\n\014RenewSession\022\036" +
-      ".tenure.v1.RenewSessionRequest\032\037.tenure." +
-      "v1.RenewSessionResponse\022J\n\tKeepAlive\022\033.t" +
-      "enure.v1.KeepAliveRequest\032\034.tenure.v1.Ke" +
-      "epAliveResponse(\0010\001\022R\n\rAttachSession\022\037.t" +
-      "enure.v1.AttachSessionRequest\032 .tenure.v" +
-      "1.AttachSessionResponse\022U\n\016DestroySessio" +
-      "n\022 .tenure.v1.DestroySessionRequest\032!.te" +
-      "nure.v1.DestroySessionResponse\022I\n\nGetSes" +
-      "sion\022\034.tenure.v1.GetSessionRequest\032\035.ten" +
-      "ure.v1.GetSessionResponse\022O\n\014ListSession" +
-      "s\022\036.tenure.v1.ListSessionsRequest\032\037.tenu" +
-      "re.v1.ListSessionsResponseB\230\001\n\014io.tenure" +
-      ".v1B\014SessionProtoP\001Z5github.com/tenure-i" +
-      "o/tenure/gen/go/tenure/v1;tenurev1\242\002\003TXX" +
-      "\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPB" +
-      "Metadata\352\002\nTenure::V1b\006proto3"
+      "\n\nprincipals\030\010 \003(\tR\nprincipals\022!\n\014visibl" +
+      "e_only\030\t \001(\010R\013visibleOnly\"\241\001\n\024ListSessio" +
+      "nsResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
+      "esponseHeaderR\006header\022.\n\010sessions\030\002 \003(\0132" +
+      "\022.tenure.v1.SessionR\010sessions\022&\n\017next_pa" +
+      "ge_token\030\003 \001(\tR\rnextPageToken\"\264\006\n\007Sessio" +
+      "n\022\035\n\nsession_id\030\001 \001(\tR\tsessionId\022\022\n\004name" +
+      "\030\002 \001(\tR\004name\022\022\n\004node\030\003 \001(\tR\004node\022<\n\010meta" +
+      "data\030\004 \003(\0132 .tenure.v1.Session.MetadataE" +
+      "ntryR\010metadata\022+\n\003ttl\030\005 \001(\0132\031.google.pro" +
+      "tobuf.DurationR\003ttl\0228\n\nlock_delay\030\006 \001(\0132" +
+      "\031.google.protobuf.DurationR\tlockDelay\0226\n" +
+      "\010behavior\030\007 \001(\0162\032.tenure.v1.SessionBehav" +
+      "iorR\010behavior\022\035\n\nhas_secret\030\010 \001(\010R\thasSe" +
+      "cret\022!\n\014peer_address\030\t \001(\tR\013peerAddress\022" +
+      "\024\n\005epoch\030\n \001(\004R\005epoch\022\'\n\017create_revision" +
+      "\030\013 \001(\004R\016createRevision\022;\n\013create_time\030\014 " +
+      "\001(\0132\032.google.protobuf.TimestampR\ncreateT" +
+      "ime\022\030\n\007objects\030\r \001(\rR\007objects\0224\n\010ttl_lef" +
+      "t\030\016 \001(\0132\031.google.protobuf.DurationR\007ttlL" +
+      "eft\022F\n\021last_renewal_time\030\017 \001(\0132\032.google." +
+      "protobuf.TimestampR\017lastRenewalTime\022\'\n\003e" +
+      "nd\030\020 \001(\0132\025.tenure.v1.SessionEndR\003end\022\027\n\007" +
+      "node_id\030\021 \001(\tR\006nodeId\0220\n\006checks\030\022 \001(\0132\030." +
+      "tenure.v1.SessionChecksR\006checks\032;\n\rMetad" +
+      "ataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(" +
+      "\tR\005value:\0028\001\"\272\002\n\nSessionEnd\0220\n\005cause\030\001 \001" +
+      "(\0162\032.tenure.v1.SessionEndCauseR\005cause\022\026\n" +
+      "\006reason\030\002 \001(\tR\006reason\022\016\n\002by\030\003 \001(\tR\002by\022\032\n" +
+      "\010revision\030\004 \001(\004R\010revision\022.\n\004time\030\005 \001(\0132" +
+      "\032.google.protobuf.TimestampR\004time\022\024\n\005hol" +
+      "ds\030\006 \001(\rR\005holds\022\026\n\006places\030\007 \001(\rR\006places\022" +
+      "%\n\016ephemeral_keys\030\010 \001(\rR\rephemeralKeys\022\033" +
+      "\n\theld_keys\030\t \003(\tR\010heldKeys\022\024\n\005clean\030\n \001" +
+      "(\010R\005clean\"\344\002\n\004Hold\0222\n\tsequencer\030\001 \001(\0132\024." +
+      "tenure.v1.SequencerR\tsequencer\022\024\n\005owner\030" +
+      "\002 \001(\tR\005owner\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.L" +
+      "ockModeR\004mode\022\030\n\007permits\030\004 \001(\rR\007permits\022" +
+      "9\n\ngrant_time\030\005 \001(\0132\032.google.protobuf.Ti" +
+      "mestampR\tgrantTime\022!\n\014session_name\030\006 \001(\t" +
+      "R\013sessionName\0228\n\ndelay_left\030\007 \001(\0132\031.goog" +
+      "le.protobuf.DurationR\tdelayLeft\0227\n\tlost_" +
+      "time\030\010 \001(\0132\032.google.protobuf.TimestampR\010" +
+      "lostTime\"\241\002\n\005Place\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005" +
+      "place\030\002 \001(\004R\005place\022\032\n\010position\030\003 \001(\rR\010po" +
+      "sition\022\035\n\nsession_id\030\004 \001(\tR\tsessionId\022!\n" +
+      "\014session_name\030\005 \001(\tR\013sessionName\022\024\n\005owne" +
+      "r\030\006 \001(\tR\005owner\022\'\n\004mode\030\007 \001(\0162\023.tenure.v1" +
+      ".LockModeR\004mode\022\030\n\007permits\030\010 \001(\rR\007permit" +
+      "s\0229\n\nqueue_time\030\t \001(\0132\032.google.protobuf." +
+      "TimestampR\tqueueTime*n\n\017SessionBehavior\022" +
+      " \n\034SESSION_BEHAVIOR_UNSPECIFIED\020\000\022\034\n\030SES" +
+      "SION_BEHAVIOR_RELEASE\020\001\022\033\n\027SESSION_BEHAV" +
+      "IOR_DELETE\020\002*\253\002\n\017SessionEndCause\022!\n\035SESS" +
+      "ION_END_CAUSE_UNSPECIFIED\020\000\022\035\n\031SESSION_E" +
+      "ND_CAUSE_EXPIRED\020\001\022\037\n\033SESSION_END_CAUSE_" +
+      "DESTROYED\020\002\022\034\n\030SESSION_END_CAUSE_FORCED\020" +
+      "\003\022\'\n#SESSION_END_CAUSE_NODE_DEREGISTERED" +
+      "\020\004\022(\n$SESSION_END_CAUSE_CHECK_DEREGISTER" +
+      "ED\020\005\022$\n SESSION_END_CAUSE_CHECK_CRITICAL" +
+      "\020\006\022\036\n\032SESSION_END_CAUSE_RESTORED\020\0072\310\004\n\016S" +
+      "essionService\022R\n\rCreateSession\022\037.tenure." +
+      "v1.CreateSessionRequest\032 .tenure.v1.Crea" +
+      "teSessionResponse\022O\n\014RenewSession\022\036.tenu" +
+      "re.v1.RenewSessionRequest\032\037.tenure.v1.Re" +
+      "newSessionResponse\022J\n\tKeepAlive\022\033.tenure" +
+      ".v1.KeepAliveRequest\032\034.tenure.v1.KeepAli" +
+      "veResponse(\0010\001\022R\n\rAttachSession\022\037.tenure" +
+      ".v1.AttachSessionRequest\032 .tenure.v1.Att" +
+      "achSessionResponse\022U\n\016DestroySession\022 .t" +
+      "enure.v1.DestroySessionRequest\032!.tenure." +
+      "v1.DestroySessionResponse\022I\n\nGetSession\022" +
+      "\034.tenure.v1.GetSessionRequest\032\035.tenure.v" +
+      "1.GetSessionResponse\022O\n\014ListSessions\022\036.t" +
+      "enure.v1.ListSessionsRequest\032\037.tenure.v1" +
+      ".ListSessionsResponseB\230\001\n\014io.tenure.v1B\014" +
+      "SessionProtoP\001Z5github.com/tenure-io/ten" +
+      "ure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTe" +
+      "nure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetad" +
+      "ata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -428,7 +429,7 @@ public final class SessionProto {
     internal_static_tenure_v1_ListSessionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListSessionsRequest_descriptor,
-        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "Node", "NoTtl", "OlderThan", "Read", "Principals", });
+        new java.lang.String[] { "PageSize", "PageToken", "NamePrefix", "Node", "NoTtl", "OlderThan", "Read", "Principals", "VisibleOnly", });
     internal_static_tenure_v1_ListSessionsResponse_descriptor =
       getDescriptor().getMessageTypes().get(17);
     internal_static_tenure_v1_ListSessionsResponse_fieldAccessorTable = new

@@ -65,114 +65,115 @@ public final class TypesProto {
   static {
     java.lang.String[] descriptorData = {
       "\n\025tenure/v1/types.proto\022\ttenure.v1\032\037goog" +
-      "le/protobuf/timestamp.proto\"\263\001\n\016Response" +
+      "le/protobuf/timestamp.proto\"\317\001\n\016Response" +
       "Header\022\035\n\ncluster_id\030\001 \001(\tR\tclusterId\022\035\n" +
       "\nhistory_id\030\002 \001(\tR\thistoryId\022\033\n\tmember_i" +
       "d\030\003 \001(\004R\010memberId\022\032\n\010revision\030\004 \001(\004R\010rev" +
       "ision\022\022\n\004term\030\005 \001(\004R\004term\022\026\n\006hidden\030\006 \001(" +
-      "\rR\006hidden\"e\n\tRequestID\022\035\n\nsession_id\030\001 \001" +
-      "(\tR\tsessionId\022\032\n\010sequence\030\002 \001(\004R\010sequenc" +
-      "e\022\035\n\ndone_below\030\003 \001(\004R\tdoneBelow\"\237\001\n\tSeq" +
-      "uencer\022\020\n\003key\030\001 \001(\tR\003key\022\035\n\nlock_index\030\002" +
-      " \001(\004R\tlockIndex\022\035\n\nsession_id\030\003 \001(\tR\tses" +
-      "sionId\022#\n\rfencing_token\030\004 \001(\004R\014fencingTo" +
-      "ken\022\035\n\nhistory_id\030\005 \001(\tR\thistoryId\"\230\002\n\014K" +
-      "eyCondition\022\020\n\003key\030\001 \001(\tR\003key\022\033\n\006exists\030" +
-      "\002 \001(\010H\000R\006exists\210\001\001\022&\n\014mod_revision\030\003 \001(\004" +
-      "H\001R\013modRevision\210\001\001\022,\n\017create_revision\030\004 " +
-      "\001(\004H\002R\016createRevision\210\001\001\022\035\n\007version\030\005 \001(" +
-      "\004H\003R\007version\210\001\001\022\034\n\007held_by\030\006 \001(\tH\004R\006held" +
-      "By\210\001\001B\t\n\007_existsB\017\n\r_mod_revisionB\022\n\020_cr" +
-      "eate_revisionB\n\n\010_versionB\n\n\010_held_by\"\224\001" +
-      "\n\005Guard\022*\n\004held\030\001 \001(\0132\024.tenure.v1.Sequen" +
-      "cerH\000R\004held\022%\n\rsession_alive\030\002 \001(\tH\000R\014se" +
-      "ssionAlive\022+\n\003key\030\003 \001(\0132\027.tenure.v1.KeyC" +
-      "onditionH\000R\003keyB\013\n\tcondition\"\226\002\n\013CallOpt" +
-      "ions\022%\n\016session_secret\030\001 \001(\014R\rsessionSec" +
-      "ret\022\024\n\005epoch\030\002 \001(\004R\005epoch\0223\n\nrequest_id\030" +
-      "\003 \001(\0132\024.tenure.v1.RequestIDR\trequestId\022\'" +
-      "\n\017idempotency_key\030\004 \001(\014R\016idempotencyKey\022" +
-      "(\n\006guards\030\005 \003(\0132\020.tenure.v1.GuardR\006guard" +
-      "s\022\024\n\005owner\030\006 \001(\tR\005owner\022\024\n\005force\030\007 \001(\010R\005" +
-      "force\022\026\n\006reason\030\010 \001(\tR\006reason\"e\n\013ReadOpt" +
-      "ions\022\024\n\005stale\030\001 \001(\010R\005stale\022!\n\014min_revisi" +
-      "on\030\002 \001(\004R\013minRevision\022\035\n\nhistory_id\030\003 \001(" +
-      "\tR\thistoryId\"\212\003\n\010KeyValue\022\020\n\003key\030\001 \001(\tR\003" +
-      "key\022\024\n\005value\030\002 \001(\014R\005value\022\024\n\005flags\030\003 \001(\004" +
-      "R\005flags\022\'\n\017create_revision\030\004 \001(\004R\016create" +
-      "Revision\022!\n\014mod_revision\030\005 \001(\004R\013modRevis" +
-      "ion\022\030\n\007version\030\006 \001(\004R\007version\022\035\n\nlock_in" +
-      "dex\030\007 \001(\004R\tlockIndex\022\035\n\nsession_id\030\010 \001(\t" +
-      "R\tsessionId\022(\n\020bound_session_id\030\t \001(\tR\016b" +
-      "oundSessionId\022;\n\013create_time\030\n \001(\0132\032.goo" +
-      "gle.protobuf.TimestampR\ncreateTime\0225\n\010mo" +
-      "d_time\030\013 \001(\0132\032.google.protobuf.Timestamp" +
-      "R\007modTime*m\n\010LockMode\022\031\n\025LOCK_MODE_UNSPE" +
-      "CIFIED\020\000\022\027\n\023LOCK_MODE_EXCLUSIVE\020\001\022\024\n\020LOC" +
-      "K_MODE_SHARED\020\002\022\027\n\023LOCK_MODE_SEMAPHORE\020\003" +
-      "*\261\022\n\013ErrorReason\022\034\n\030ERROR_REASON_UNSPECI" +
-      "FIED\020\000\022!\n\035ERROR_REASON_INVALID_ARGUMENT\020" +
-      "\001\022\032\n\026ERROR_REASON_KEY_EMPTY\020\002\022\035\n\031ERROR_R" +
-      "EASON_KEY_TOO_LONG\020\003\022\"\n\036ERROR_REASON_MAL" +
-      "FORMED_REQUEST\020\004\022\036\n\032ERROR_REASON_UNKNOWN" +
-      "_FIELD\020\005\022#\n\037ERROR_REASON_PAGE_TOKEN_INVA" +
-      "LID\020\006\022%\n!ERROR_REASON_RESUME_TOKEN_INVAL" +
-      "ID\020\007\022\"\n\036ERROR_REASON_SEQUENCER_INVALID\020\010" +
-      "\022!\n\035ERROR_REASON_TTL_OUT_OF_RANGE\020\t\022(\n$E" +
-      "RROR_REASON_LOCK_DELAY_OUT_OF_RANGE\020\n\022#\n" +
-      "\037ERROR_REASON_SESSION_ID_INVALID\020\013\022\036\n\032ER" +
-      "ROR_REASON_KEY_NOT_FOUND\020\014\022\"\n\036ERROR_REAS" +
-      "ON_SESSION_NOT_FOUND\020\r\022\037\n\033ERROR_REASON_L" +
-      "OCK_NOT_FOUND\020\016\022!\n\035ERROR_REASON_MEMBER_N" +
-      "OT_FOUND\020\017\022 \n\034ERROR_REASON_SESSION_EXPIR" +
-      "ED\020\020\022#\n\037ERROR_REASON_SESSION_SUPERSEDED\020" +
-      "\021\022%\n!ERROR_REASON_SESSION_SECRET_WRONG\020\022" +
-      "\022\037\n\033ERROR_REASON_COMPARE_FAILED\020\023\022\032\n\026ERR" +
-      "OR_REASON_LOCK_HELD\020\024\022\035\n\031ERROR_REASON_LO" +
-      "CK_DELAYED\020\025\022\036\n\032ERROR_REASON_LOCK_NOT_HE" +
-      "LD\020\026\022$\n ERROR_REASON_FENCING_TOKEN_STALE" +
-      "\020\027\022#\n\037ERROR_REASON_LOCK_MODE_MISMATCH\020\030\022" +
-      "\"\n\036ERROR_REASON_REQUEST_ID_REUSED\020\031\022 \n\034E" +
-      "RROR_REASON_REQUEST_ID_DONE\020\032\022$\n ERROR_R" +
-      "EASON_REQUEST_WINDOW_FULL\020\033\022#\n\037ERROR_REA" +
-      "SON_REVISION_COMPACTED\020\034\022 \n\034ERROR_REASON" +
-      "_REVISION_FUTURE\020\035\022 \n\034ERROR_REASON_HISTO" +
-      "RY_CHANGED\020\036\022\032\n\026ERROR_REASON_NO_LEADER\020\037" +
-      "\022\033\n\027ERROR_REASON_NOT_LEADER\020 \022\031\n\025ERROR_R" +
-      "EASON_STOPPING\020!\022 \n\034ERROR_REASON_OUTCOME" +
-      "_UNKNOWN\020\"\022\"\n\036ERROR_REASON_TOO_MANY_REQU" +
-      "ESTS\020#\022\037\n\033ERROR_REASON_LIMIT_EXCEEDED\020$\022" +
-      "\037\n\033ERROR_REASON_QUOTA_EXCEEDED\020%\022\032\n\026ERRO" +
-      "R_REASON_TOO_LARGE\020&\022$\n ERROR_REASON_FEA" +
-      "TURE_NOT_ENABLED\020\'\022\"\n\036ERROR_REASON_PERMI" +
-      "SSION_DENIED\020(\022 \n\034ERROR_REASON_UNAUTHENT" +
-      "ICATED\020)\022\032\n\026ERROR_REASON_CANCELLED\020*\022\"\n\036" +
-      "ERROR_REASON_DEADLINE_EXCEEDED\020+\022\031\n\025ERRO" +
-      "R_REASON_INTERNAL\020,\022\027\n\023ERROR_REASON_FROZ" +
-      "EN\020-\022\037\n\033ERROR_REASON_EPOCH_MISMATCH\020.\022$\n" +
-      " ERROR_REASON_CANDIDATE_NOT_FOUND\020/\022!\n\035E" +
-      "RROR_REASON_METHOD_NOT_FOUND\0200\022\036\n\032ERROR_" +
-      "REASON_TOO_MANY_KEYS\0201\022#\n\037ERROR_REASON_M" +
-      "EMBERSHIP_REFUSED\0202\022!\n\035ERROR_REASON_WATC" +
-      "HER_TOO_SLOW\0203\022!\n\035ERROR_REASON_ATTEMPT_O" +
-      "UTDATED\0204\022\037\n\033ERROR_REASON_RIGHTS_CHANGED" +
-      "\020<\022!\n\035ERROR_REASON_POLICY_NOT_FOUND\020=\022 \n" +
-      "\034ERROR_REASON_TOKEN_NOT_FOUND\020>\022&\n\"ERROR" +
-      "_REASON_AUTH_NOT_BOOTSTRAPPED\020?\022\035\n\031ERROR" +
-      "_REASON_LIMIT_IN_USE\020@\022\"\n\036ERROR_REASON_A" +
-      "UTH_BOOTSTRAPPED\020A\022\034\n\030ERROR_REASON_AUTH_" +
-      "UNSAFE\020B\022\"\n\036ERROR_REASON_AUDIT_UNAVAILAB" +
-      "LE\020C\022\037\n\033ERROR_REASON_NODE_NOT_FOUND\020d\022\"\n" +
-      "\036ERROR_REASON_SERVICE_NOT_FOUND\020e\022 \n\034ERR" +
-      "OR_REASON_CHECK_NOT_FOUND\020f\022 \n\034ERROR_REA" +
-      "SON_QUERY_NOT_FOUND\020g\022\037\n\033ERROR_REASON_CH" +
-      "ECK_CRITICAL\020h\022!\n\035ERROR_REASON_NODE_ID_C" +
-      "ONFLICT\020i\022\036\n\032ERROR_REASON_SYNC_OUTDATED\020" +
-      "j\022!\n\035ERROR_REASON_QUERY_NAME_TAKEN\020kB\226\001\n" +
-      "\014io.tenure.v1B\nTypesProtoP\001Z5github.com/" +
-      "tenure-io/tenure/gen/go/tenure/v1;tenure" +
-      "v1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenur" +
-      "e\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
+      "\rR\006hidden\022\032\n\010filtered\030\007 \001(\010R\010filtered\"e\n" +
+      "\tRequestID\022\035\n\nsession_id\030\001 \001(\tR\tsessionI" +
+      "d\022\032\n\010sequence\030\002 \001(\004R\010sequence\022\035\n\ndone_be" +
+      "low\030\003 \001(\004R\tdoneBelow\"\237\001\n\tSequencer\022\020\n\003ke" +
+      "y\030\001 \001(\tR\003key\022\035\n\nlock_index\030\002 \001(\004R\tlockIn" +
+      "dex\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022#\n\rfe" +
+      "ncing_token\030\004 \001(\004R\014fencingToken\022\035\n\nhisto" +
+      "ry_id\030\005 \001(\tR\thistoryId\"\230\002\n\014KeyCondition\022" +
+      "\020\n\003key\030\001 \001(\tR\003key\022\033\n\006exists\030\002 \001(\010H\000R\006exi" +
+      "sts\210\001\001\022&\n\014mod_revision\030\003 \001(\004H\001R\013modRevis" +
+      "ion\210\001\001\022,\n\017create_revision\030\004 \001(\004H\002R\016creat" +
+      "eRevision\210\001\001\022\035\n\007version\030\005 \001(\004H\003R\007version" +
+      "\210\001\001\022\034\n\007held_by\030\006 \001(\tH\004R\006heldBy\210\001\001B\t\n\007_ex" +
+      "istsB\017\n\r_mod_revisionB\022\n\020_create_revisio" +
+      "nB\n\n\010_versionB\n\n\010_held_by\"\224\001\n\005Guard\022*\n\004h" +
+      "eld\030\001 \001(\0132\024.tenure.v1.SequencerH\000R\004held\022" +
+      "%\n\rsession_alive\030\002 \001(\tH\000R\014sessionAlive\022+" +
+      "\n\003key\030\003 \001(\0132\027.tenure.v1.KeyConditionH\000R\003" +
+      "keyB\013\n\tcondition\"\226\002\n\013CallOptions\022%\n\016sess" +
+      "ion_secret\030\001 \001(\014R\rsessionSecret\022\024\n\005epoch" +
+      "\030\002 \001(\004R\005epoch\0223\n\nrequest_id\030\003 \001(\0132\024.tenu" +
+      "re.v1.RequestIDR\trequestId\022\'\n\017idempotenc" +
+      "y_key\030\004 \001(\014R\016idempotencyKey\022(\n\006guards\030\005 " +
+      "\003(\0132\020.tenure.v1.GuardR\006guards\022\024\n\005owner\030\006" +
+      " \001(\tR\005owner\022\024\n\005force\030\007 \001(\010R\005force\022\026\n\006rea" +
+      "son\030\010 \001(\tR\006reason\"e\n\013ReadOptions\022\024\n\005stal" +
+      "e\030\001 \001(\010R\005stale\022!\n\014min_revision\030\002 \001(\004R\013mi" +
+      "nRevision\022\035\n\nhistory_id\030\003 \001(\tR\thistoryId" +
+      "\"\212\003\n\010KeyValue\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value" +
+      "\030\002 \001(\014R\005value\022\024\n\005flags\030\003 \001(\004R\005flags\022\'\n\017c" +
+      "reate_revision\030\004 \001(\004R\016createRevision\022!\n\014" +
+      "mod_revision\030\005 \001(\004R\013modRevision\022\030\n\007versi" +
+      "on\030\006 \001(\004R\007version\022\035\n\nlock_index\030\007 \001(\004R\tl" +
+      "ockIndex\022\035\n\nsession_id\030\010 \001(\tR\tsessionId\022" +
+      "(\n\020bound_session_id\030\t \001(\tR\016boundSessionI" +
+      "d\022;\n\013create_time\030\n \001(\0132\032.google.protobuf" +
+      ".TimestampR\ncreateTime\0225\n\010mod_time\030\013 \001(\013" +
+      "2\032.google.protobuf.TimestampR\007modTime*m\n" +
+      "\010LockMode\022\031\n\025LOCK_MODE_UNSPECIFIED\020\000\022\027\n\023" +
+      "LOCK_MODE_EXCLUSIVE\020\001\022\024\n\020LOCK_MODE_SHARE" +
+      "D\020\002\022\027\n\023LOCK_MODE_SEMAPHORE\020\003*\261\022\n\013ErrorRe" +
+      "ason\022\034\n\030ERROR_REASON_UNSPECIFIED\020\000\022!\n\035ER" +
+      "ROR_REASON_INVALID_ARGUMENT\020\001\022\032\n\026ERROR_R" +
+      "EASON_KEY_EMPTY\020\002\022\035\n\031ERROR_REASON_KEY_TO" +
+      "O_LONG\020\003\022\"\n\036ERROR_REASON_MALFORMED_REQUE" +
+      "ST\020\004\022\036\n\032ERROR_REASON_UNKNOWN_FIELD\020\005\022#\n\037" +
+      "ERROR_REASON_PAGE_TOKEN_INVALID\020\006\022%\n!ERR" +
+      "OR_REASON_RESUME_TOKEN_INVALID\020\007\022\"\n\036ERRO" +
+      "R_REASON_SEQUENCER_INVALID\020\010\022!\n\035ERROR_RE" +
+      "ASON_TTL_OUT_OF_RANGE\020\t\022(\n$ERROR_REASON_" +
+      "LOCK_DELAY_OUT_OF_RANGE\020\n\022#\n\037ERROR_REASO" +
+      "N_SESSION_ID_INVALID\020\013\022\036\n\032ERROR_REASON_K" +
+      "EY_NOT_FOUND\020\014\022\"\n\036ERROR_REASON_SESSION_N" +
+      "OT_FOUND\020\r\022\037\n\033ERROR_REASON_LOCK_NOT_FOUN" +
+      "D\020\016\022!\n\035ERROR_REASON_MEMBER_NOT_FOUND\020\017\022 " +
+      "\n\034ERROR_REASON_SESSION_EXPIRED\020\020\022#\n\037ERRO" +
+      "R_REASON_SESSION_SUPERSEDED\020\021\022%\n!ERROR_R" +
+      "EASON_SESSION_SECRET_WRONG\020\022\022\037\n\033ERROR_RE" +
+      "ASON_COMPARE_FAILED\020\023\022\032\n\026ERROR_REASON_LO" +
+      "CK_HELD\020\024\022\035\n\031ERROR_REASON_LOCK_DELAYED\020\025" +
+      "\022\036\n\032ERROR_REASON_LOCK_NOT_HELD\020\026\022$\n ERRO" +
+      "R_REASON_FENCING_TOKEN_STALE\020\027\022#\n\037ERROR_" +
+      "REASON_LOCK_MODE_MISMATCH\020\030\022\"\n\036ERROR_REA" +
+      "SON_REQUEST_ID_REUSED\020\031\022 \n\034ERROR_REASON_" +
+      "REQUEST_ID_DONE\020\032\022$\n ERROR_REASON_REQUES" +
+      "T_WINDOW_FULL\020\033\022#\n\037ERROR_REASON_REVISION" +
+      "_COMPACTED\020\034\022 \n\034ERROR_REASON_REVISION_FU" +
+      "TURE\020\035\022 \n\034ERROR_REASON_HISTORY_CHANGED\020\036" +
+      "\022\032\n\026ERROR_REASON_NO_LEADER\020\037\022\033\n\027ERROR_RE" +
+      "ASON_NOT_LEADER\020 \022\031\n\025ERROR_REASON_STOPPI" +
+      "NG\020!\022 \n\034ERROR_REASON_OUTCOME_UNKNOWN\020\"\022\"" +
+      "\n\036ERROR_REASON_TOO_MANY_REQUESTS\020#\022\037\n\033ER" +
+      "ROR_REASON_LIMIT_EXCEEDED\020$\022\037\n\033ERROR_REA" +
+      "SON_QUOTA_EXCEEDED\020%\022\032\n\026ERROR_REASON_TOO" +
+      "_LARGE\020&\022$\n ERROR_REASON_FEATURE_NOT_ENA" +
+      "BLED\020\'\022\"\n\036ERROR_REASON_PERMISSION_DENIED" +
+      "\020(\022 \n\034ERROR_REASON_UNAUTHENTICATED\020)\022\032\n\026" +
+      "ERROR_REASON_CANCELLED\020*\022\"\n\036ERROR_REASON" +
+      "_DEADLINE_EXCEEDED\020+\022\031\n\025ERROR_REASON_INT" +
+      "ERNAL\020,\022\027\n\023ERROR_REASON_FROZEN\020-\022\037\n\033ERRO" +
+      "R_REASON_EPOCH_MISMATCH\020.\022$\n ERROR_REASO" +
+      "N_CANDIDATE_NOT_FOUND\020/\022!\n\035ERROR_REASON_" +
+      "METHOD_NOT_FOUND\0200\022\036\n\032ERROR_REASON_TOO_M" +
+      "ANY_KEYS\0201\022#\n\037ERROR_REASON_MEMBERSHIP_RE" +
+      "FUSED\0202\022!\n\035ERROR_REASON_WATCHER_TOO_SLOW" +
+      "\0203\022!\n\035ERROR_REASON_ATTEMPT_OUTDATED\0204\022\037\n" +
+      "\033ERROR_REASON_RIGHTS_CHANGED\020<\022!\n\035ERROR_" +
+      "REASON_POLICY_NOT_FOUND\020=\022 \n\034ERROR_REASO" +
+      "N_TOKEN_NOT_FOUND\020>\022&\n\"ERROR_REASON_AUTH" +
+      "_NOT_BOOTSTRAPPED\020?\022\035\n\031ERROR_REASON_LIMI" +
+      "T_IN_USE\020@\022\"\n\036ERROR_REASON_AUTH_BOOTSTRA" +
+      "PPED\020A\022\034\n\030ERROR_REASON_AUTH_UNSAFE\020B\022\"\n\036" +
+      "ERROR_REASON_AUDIT_UNAVAILABLE\020C\022\037\n\033ERRO" +
+      "R_REASON_NODE_NOT_FOUND\020d\022\"\n\036ERROR_REASO" +
+      "N_SERVICE_NOT_FOUND\020e\022 \n\034ERROR_REASON_CH" +
+      "ECK_NOT_FOUND\020f\022 \n\034ERROR_REASON_QUERY_NO" +
+      "T_FOUND\020g\022\037\n\033ERROR_REASON_CHECK_CRITICAL" +
+      "\020h\022!\n\035ERROR_REASON_NODE_ID_CONFLICT\020i\022\036\n" +
+      "\032ERROR_REASON_SYNC_OUTDATED\020j\022!\n\035ERROR_R" +
+      "EASON_QUERY_NAME_TAKEN\020kB\226\001\n\014io.tenure.v" +
+      "1B\nTypesProtoP\001Z5github.com/tenure-io/te" +
+      "nure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tT" +
+      "enure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMeta" +
+      "data\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -184,7 +185,7 @@ public final class TypesProto {
     internal_static_tenure_v1_ResponseHeader_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ResponseHeader_descriptor,
-        new java.lang.String[] { "ClusterId", "HistoryId", "MemberId", "Revision", "Term", "Hidden", });
+        new java.lang.String[] { "ClusterId", "HistoryId", "MemberId", "Revision", "Term", "Hidden", "Filtered", });
     internal_static_tenure_v1_RequestID_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_tenure_v1_RequestID_fieldAccessorTable = new

@@ -69,7 +69,7 @@ public final class WatchProto {
       "buf/timestamp.proto\032\027tenure/v1/catalog.p" +
       "roto\032\024tenure/v1/lock.proto\032\025tenure/v1/qu" +
       "ery.proto\032\027tenure/v1/session.proto\032\025tenu" +
-      "re/v1/types.proto\"\207\006\n\014WatchRequest\022\022\n\004ke" +
+      "re/v1/types.proto\"\252\006\n\014WatchRequest\022\022\n\004ke" +
       "ys\030\001 \003(\tR\004keys\022\032\n\010prefixes\030\002 \003(\tR\010prefix" +
       "es\022\037\n\013range_start\030\003 \001(\tR\nrangeStart\022\033\n\tr" +
       "ange_end\030\004 \001(\tR\010rangeEnd\022\024\n\005locks\030\005 \003(\tR" +
@@ -88,77 +88,78 @@ public final class WatchProto {
       "Interval\022\024\n\005nodes\030\023 \003(\tR\005nodes\022\032\n\010servic" +
       "es\030\024 \003(\tR\010services\022\033\n\tall_nodes\030\025 \001(\010R\010a" +
       "llNodes\022!\n\014all_services\030\026 \001(\010R\013allServic" +
-      "es\022\037\n\013all_queries\030\027 \001(\010R\nallQueries\"\214\001\n\013" +
-      "WatchFilter\022\027\n\007no_puts\030\001 \001(\010R\006noPuts\022\035\n\n" +
-      "no_deletes\030\002 \001(\010R\tnoDeletes\022*\n\021no_holder" +
-      "_changes\030\003 \001(\010R\017noHolderChanges\022\031\n\010no_qu" +
-      "eue\030\004 \001(\010R\007noQueue\"\304\002\n\rWatchResponse\0221\n\006" +
-      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\022!\n\014resume_token\030\002 \001(\tR\013resumeTok" +
-      "en\0223\n\007started\030\003 \001(\0132\027.tenure.v1.WatchSta" +
-      "rtedH\000R\007started\0223\n\007initial\030\004 \001(\0132\027.tenur" +
-      "e.v1.WatchInitialH\000R\007initial\0220\n\006events\030\005" +
-      " \001(\0132\026.tenure.v1.WatchEventsH\000R\006events\0226" +
-      "\n\010progress\030\006 \001(\0132\030.tenure.v1.WatchProgre" +
-      "ssH\000R\010progressB\t\n\007message\"5\n\014WatchStarte" +
-      "d\022%\n\016after_revision\030\001 \001(\004R\rafterRevision" +
-      "\"\325\002\n\014WatchInitial\022%\n\003kvs\030\001 \003(\0132\023.tenure." +
-      "v1.KeyValueR\003kvs\022%\n\005locks\030\002 \003(\0132\017.tenure" +
-      ".v1.LockR\005locks\022.\n\010sessions\030\003 \003(\0132\022.tenu" +
-      "re.v1.SessionR\010sessions\022\032\n\010complete\030\004 \001(" +
-      "\010R\010complete\022%\n\005nodes\030\005 \003(\0132\017.tenure.v1.N" +
-      "odeR\005nodes\022.\n\010services\030\006 \003(\0132\022.tenure.v1" +
-      ".ServiceR\010services\022(\n\006checks\030\007 \003(\0132\020.ten" +
-      "ure.v1.CheckR\006checks\022*\n\007queries\030\010 \003(\0132\020." +
-      "tenure.v1.QueryR\007queries\"K\n\013WatchEvents\022" +
-      "(\n\006events\030\001 \003(\0132\020.tenure.v1.EventR\006event" +
-      "s\022\022\n\004more\030\002 \001(\010R\004more\"M\n\rWatchProgress\022<" +
-      "\n\014proved_after\030\001 \001(\0132\031.google.protobuf.D" +
-      "urationR\013provedAfter\"\210\006\n\005Event\022(\n\004type\030\001" +
-      " \001(\0162\024.tenure.v1.EventTypeR\004type\022\032\n\010revi" +
-      "sion\030\002 \001(\004R\010revision\022\024\n\005index\030\003 \001(\rR\005ind" +
-      "ex\022.\n\004time\030\004 \001(\0132\032.google.protobuf.Times" +
-      "tampR\004time\022\020\n\003key\030\005 \001(\tR\003key\022#\n\002kv\030\006 \001(\013" +
-      "2\023.tenure.v1.KeyValueR\002kv\022/\n\010previous\030\007 " +
-      "\001(\0132\023.tenure.v1.KeyValueR\010previous\022#\n\004ho" +
-      "ld\030\010 \001(\0132\017.tenure.v1.HoldR\004hold\022&\n\005place" +
-      "\030\t \001(\0132\020.tenure.v1.PlaceR\005place\022=\n\016hold_" +
-      "end_cause\030\n \001(\0162\027.tenure.v1.HoldEndCause" +
-      "R\014holdEndCause\022=\n\016wait_end_cause\030\013 \001(\0162\027" +
-      ".tenure.v1.WaitEndCauseR\014waitEndCause\022,\n" +
-      "\007session\030\014 \001(\0132\022.tenure.v1.SessionR\007sess" +
-      "ion\022\026\n\006reason\030\r \001(\tR\006reason\022\026\n\006unused\030\016 " +
-      "\001(\010R\006unused\022#\n\004node\030\017 \001(\0132\017.tenure.v1.No" +
-      "deR\004node\022,\n\007service\030\020 \001(\0132\022.tenure.v1.Se" +
-      "rviceR\007service\022&\n\005check\030\021 \001(\0132\020.tenure.v" +
-      "1.CheckR\005check\022?\n\017previous_status\030\022 \001(\0162" +
-      "\026.tenure.v1.CheckStatusR\016previousStatus\022" +
-      "&\n\005query\030\023 \001(\0132\020.tenure.v1.QueryR\005query*" +
-      "\331\005\n\tEventType\022\032\n\026EVENT_TYPE_UNSPECIFIED\020" +
-      "\000\022\022\n\016EVENT_TYPE_PUT\020\001\022\026\n\022EVENT_TYPE_DELE" +
-      "TED\020\002\022\035\n\031EVENT_TYPE_HOLDER_GRANTED\020\003\022\036\n\032" +
-      "EVENT_TYPE_HOLDER_RELEASED\020\004\022\032\n\026EVENT_TY" +
-      "PE_HOLDER_LOST\020\005\022\032\n\026EVENT_TYPE_LOCK_QUEU" +
-      "ED\020\006\022\030\n\024EVENT_TYPE_LOCK_LEFT\020\007\022\033\n\027EVENT_" +
-      "TYPE_LOCK_GRANTED\020\010\022\034\n\030EVENT_TYPE_LOCK_R" +
-      "ELEASED\020\t\022\030\n\024EVENT_TYPE_LOCK_LOST\020\n\022\037\n\033E" +
-      "VENT_TYPE_LOCK_DELAY_BEGUN\020\013\022\037\n\033EVENT_TY" +
-      "PE_LOCK_DELAY_ENDED\020\014\022\034\n\030EVENT_TYPE_SESS" +
-      "ION_BEGUN\020\r\022!\n\035EVENT_TYPE_SESSION_TAKEN_" +
-      "OVER\020\016\022\034\n\030EVENT_TYPE_SESSION_ENDED\020\017\022\027\n\023" +
-      "EVENT_TYPE_NODE_PUT\020\020\022\033\n\027EVENT_TYPE_NODE" +
-      "_DELETED\020\021\022\032\n\026EVENT_TYPE_SERVICE_PUT\020\022\022\036" +
-      "\n\032EVENT_TYPE_SERVICE_DELETED\020\023\022\030\n\024EVENT_" +
-      "TYPE_CHECK_PUT\020\024\022\033\n\027EVENT_TYPE_CHECK_STA" +
-      "TUS\020\025\022\034\n\030EVENT_TYPE_CHECK_DELETED\020\026\022\030\n\024E" +
-      "VENT_TYPE_QUERY_PUT\020\027\022\034\n\030EVENT_TYPE_QUER" +
-      "Y_DELETED\020\0302L\n\014WatchService\022<\n\005Watch\022\027.t" +
-      "enure.v1.WatchRequest\032\030.tenure.v1.WatchR" +
-      "esponse0\001B\226\001\n\014io.tenure.v1B\nWatchProtoP\001" +
-      "Z5github.com/tenure-io/tenure/gen/go/ten" +
-      "ure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenu" +
-      "re\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::" +
-      "V1b\006proto3"
+      "es\022\037\n\013all_queries\030\027 \001(\010R\nallQueries\022!\n\014v" +
+      "isible_only\030\030 \001(\010R\013visibleOnly\"\214\001\n\013Watch" +
+      "Filter\022\027\n\007no_puts\030\001 \001(\010R\006noPuts\022\035\n\nno_de" +
+      "letes\030\002 \001(\010R\tnoDeletes\022*\n\021no_holder_chan" +
+      "ges\030\003 \001(\010R\017noHolderChanges\022\031\n\010no_queue\030\004" +
+      " \001(\010R\007noQueue\"\304\002\n\rWatchResponse\0221\n\006heade" +
+      "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
+      "er\022!\n\014resume_token\030\002 \001(\tR\013resumeToken\0223\n" +
+      "\007started\030\003 \001(\0132\027.tenure.v1.WatchStartedH" +
+      "\000R\007started\0223\n\007initial\030\004 \001(\0132\027.tenure.v1." +
+      "WatchInitialH\000R\007initial\0220\n\006events\030\005 \001(\0132" +
+      "\026.tenure.v1.WatchEventsH\000R\006events\0226\n\010pro" +
+      "gress\030\006 \001(\0132\030.tenure.v1.WatchProgressH\000R" +
+      "\010progressB\t\n\007message\"5\n\014WatchStarted\022%\n\016" +
+      "after_revision\030\001 \001(\004R\rafterRevision\"\325\002\n\014" +
+      "WatchInitial\022%\n\003kvs\030\001 \003(\0132\023.tenure.v1.Ke" +
+      "yValueR\003kvs\022%\n\005locks\030\002 \003(\0132\017.tenure.v1.L" +
+      "ockR\005locks\022.\n\010sessions\030\003 \003(\0132\022.tenure.v1" +
+      ".SessionR\010sessions\022\032\n\010complete\030\004 \001(\010R\010co" +
+      "mplete\022%\n\005nodes\030\005 \003(\0132\017.tenure.v1.NodeR\005" +
+      "nodes\022.\n\010services\030\006 \003(\0132\022.tenure.v1.Serv" +
+      "iceR\010services\022(\n\006checks\030\007 \003(\0132\020.tenure.v" +
+      "1.CheckR\006checks\022*\n\007queries\030\010 \003(\0132\020.tenur" +
+      "e.v1.QueryR\007queries\"K\n\013WatchEvents\022(\n\006ev" +
+      "ents\030\001 \003(\0132\020.tenure.v1.EventR\006events\022\022\n\004" +
+      "more\030\002 \001(\010R\004more\"M\n\rWatchProgress\022<\n\014pro" +
+      "ved_after\030\001 \001(\0132\031.google.protobuf.Durati" +
+      "onR\013provedAfter\"\210\006\n\005Event\022(\n\004type\030\001 \001(\0162" +
+      "\024.tenure.v1.EventTypeR\004type\022\032\n\010revision\030" +
+      "\002 \001(\004R\010revision\022\024\n\005index\030\003 \001(\rR\005index\022.\n" +
+      "\004time\030\004 \001(\0132\032.google.protobuf.TimestampR" +
+      "\004time\022\020\n\003key\030\005 \001(\tR\003key\022#\n\002kv\030\006 \001(\0132\023.te" +
+      "nure.v1.KeyValueR\002kv\022/\n\010previous\030\007 \001(\0132\023" +
+      ".tenure.v1.KeyValueR\010previous\022#\n\004hold\030\010 " +
+      "\001(\0132\017.tenure.v1.HoldR\004hold\022&\n\005place\030\t \001(" +
+      "\0132\020.tenure.v1.PlaceR\005place\022=\n\016hold_end_c" +
+      "ause\030\n \001(\0162\027.tenure.v1.HoldEndCauseR\014hol" +
+      "dEndCause\022=\n\016wait_end_cause\030\013 \001(\0162\027.tenu" +
+      "re.v1.WaitEndCauseR\014waitEndCause\022,\n\007sess" +
+      "ion\030\014 \001(\0132\022.tenure.v1.SessionR\007session\022\026" +
+      "\n\006reason\030\r \001(\tR\006reason\022\026\n\006unused\030\016 \001(\010R\006" +
+      "unused\022#\n\004node\030\017 \001(\0132\017.tenure.v1.NodeR\004n" +
+      "ode\022,\n\007service\030\020 \001(\0132\022.tenure.v1.Service" +
+      "R\007service\022&\n\005check\030\021 \001(\0132\020.tenure.v1.Che" +
+      "ckR\005check\022?\n\017previous_status\030\022 \001(\0162\026.ten" +
+      "ure.v1.CheckStatusR\016previousStatus\022&\n\005qu" +
+      "ery\030\023 \001(\0132\020.tenure.v1.QueryR\005query*\331\005\n\tE" +
+      "ventType\022\032\n\026EVENT_TYPE_UNSPECIFIED\020\000\022\022\n\016" +
+      "EVENT_TYPE_PUT\020\001\022\026\n\022EVENT_TYPE_DELETED\020\002" +
+      "\022\035\n\031EVENT_TYPE_HOLDER_GRANTED\020\003\022\036\n\032EVENT" +
+      "_TYPE_HOLDER_RELEASED\020\004\022\032\n\026EVENT_TYPE_HO" +
+      "LDER_LOST\020\005\022\032\n\026EVENT_TYPE_LOCK_QUEUED\020\006\022" +
+      "\030\n\024EVENT_TYPE_LOCK_LEFT\020\007\022\033\n\027EVENT_TYPE_" +
+      "LOCK_GRANTED\020\010\022\034\n\030EVENT_TYPE_LOCK_RELEAS" +
+      "ED\020\t\022\030\n\024EVENT_TYPE_LOCK_LOST\020\n\022\037\n\033EVENT_" +
+      "TYPE_LOCK_DELAY_BEGUN\020\013\022\037\n\033EVENT_TYPE_LO" +
+      "CK_DELAY_ENDED\020\014\022\034\n\030EVENT_TYPE_SESSION_B" +
+      "EGUN\020\r\022!\n\035EVENT_TYPE_SESSION_TAKEN_OVER\020" +
+      "\016\022\034\n\030EVENT_TYPE_SESSION_ENDED\020\017\022\027\n\023EVENT" +
+      "_TYPE_NODE_PUT\020\020\022\033\n\027EVENT_TYPE_NODE_DELE" +
+      "TED\020\021\022\032\n\026EVENT_TYPE_SERVICE_PUT\020\022\022\036\n\032EVE" +
+      "NT_TYPE_SERVICE_DELETED\020\023\022\030\n\024EVENT_TYPE_" +
+      "CHECK_PUT\020\024\022\033\n\027EVENT_TYPE_CHECK_STATUS\020\025" +
+      "\022\034\n\030EVENT_TYPE_CHECK_DELETED\020\026\022\030\n\024EVENT_" +
+      "TYPE_QUERY_PUT\020\027\022\034\n\030EVENT_TYPE_QUERY_DEL" +
+      "ETED\020\0302L\n\014WatchService\022<\n\005Watch\022\027.tenure" +
+      ".v1.WatchRequest\032\030.tenure.v1.WatchRespon" +
+      "se0\001B\226\001\n\014io.tenure.v1B\nWatchProtoP\001Z5git" +
+      "hub.com/tenure-io/tenure/gen/go/tenure/v" +
+      "1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1" +
+      "\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b\006p" +
+      "roto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -176,7 +177,7 @@ public final class WatchProto {
     internal_static_tenure_v1_WatchRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WatchRequest_descriptor,
-        new java.lang.String[] { "Keys", "Prefixes", "RangeStart", "RangeEnd", "Locks", "LockPrefixes", "SessionIds", "AllSessions", "Filter", "AfterRevision", "HistoryId", "ResumeToken", "Initial", "Previous", "KeysOnly", "Limit", "Wait", "ProgressInterval", "Nodes", "Services", "AllNodes", "AllServices", "AllQueries", });
+        new java.lang.String[] { "Keys", "Prefixes", "RangeStart", "RangeEnd", "Locks", "LockPrefixes", "SessionIds", "AllSessions", "Filter", "AfterRevision", "HistoryId", "ResumeToken", "Initial", "Previous", "KeysOnly", "Limit", "Wait", "ProgressInterval", "Nodes", "Services", "AllNodes", "AllServices", "AllQueries", "VisibleOnly", });
     internal_static_tenure_v1_WatchFilter_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_tenure_v1_WatchFilter_fieldAccessorTable = new

@@ -889,6 +889,23 @@ private static final long serialVersionUID = 0L;
     return allQueries_;
   }
 
+  public static final int VISIBLE_ONLY_FIELD_NUMBER = 24;
+  private boolean visibleOnly_ = false;
+  /**
+   * <pre>
+   * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
+   * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
+   * request names itself the caller must be allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  @java.lang.Override
+  public boolean getVisibleOnly() {
+    return visibleOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -971,6 +988,9 @@ private static final long serialVersionUID = 0L;
     }
     if (allQueries_ != false) {
       output.writeBool(23, allQueries_);
+    }
+    if (visibleOnly_ != false) {
+      output.writeBool(24, visibleOnly_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1097,6 +1117,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(23, allQueries_);
     }
+    if (visibleOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(24, visibleOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1167,6 +1191,8 @@ private static final long serialVersionUID = 0L;
         != other.getAllServices()) return false;
     if (getAllQueries()
         != other.getAllQueries()) return false;
+    if (getVisibleOnly()
+        != other.getVisibleOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1252,6 +1278,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + ALL_QUERIES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getAllQueries());
+    hash = (37 * hash) + VISIBLE_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getVisibleOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1438,6 +1467,7 @@ private static final long serialVersionUID = 0L;
       allNodes_ = false;
       allServices_ = false;
       allQueries_ = false;
+      visibleOnly_ = false;
       return this;
     }
 
@@ -1556,6 +1586,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00400000) != 0)) {
         result.allQueries_ = allQueries_;
+      }
+      if (((from_bitField0_ & 0x00800000) != 0)) {
+        result.visibleOnly_ = visibleOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1730,6 +1763,9 @@ private static final long serialVersionUID = 0L;
       if (other.getAllQueries() != false) {
         setAllQueries(other.getAllQueries());
       }
+      if (other.getVisibleOnly() != false) {
+        setVisibleOnly(other.getVisibleOnly());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1884,6 +1920,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00400000;
               break;
             } // case 184
+            case 192: {
+              visibleOnly_ = input.readBool();
+              bitField0_ |= 0x00800000;
+              break;
+            } // case 192
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4210,6 +4251,56 @@ private static final long serialVersionUID = 0L;
     public Builder clearAllQueries() {
       bitField0_ = (bitField0_ & ~0x00400000);
       allQueries_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean visibleOnly_ ;
+    /**
+     * <pre>
+     * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
+     * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
+     * request names itself the caller must be allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
+     * @return The visibleOnly.
+     */
+    @java.lang.Override
+    public boolean getVisibleOnly() {
+      return visibleOnly_;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
+     * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
+     * request names itself the caller must be allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
+     * @param value The visibleOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setVisibleOnly(boolean value) {
+
+      visibleOnly_ = value;
+      bitField0_ |= 0x00800000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
+     * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
+     * request names itself the caller must be allowed to read, and a caller without any rule is refused.
+     * </pre>
+     *
+     * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearVisibleOnly() {
+      bitField0_ = (bitField0_ & ~0x00800000);
+      visibleOnly_ = false;
       onChanged();
       return this;
     }

@@ -563,4 +563,16 @@ public interface WatchRequestOrBuilder extends
    * @return The allQueries.
    */
   boolean getAllQueries();
+
+  /**
+   * <pre>
+   * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
+   * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
+   * request names itself the caller must be allowed to read, and a caller without any rule is refused.
+   * </pre>
+   *
+   * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
+   * @return The visibleOnly.
+   */
+  boolean getVisibleOnly();
 }
