@@ -16,8 +16,8 @@ var (
 	errNoAnswer = errors.New("no answer")
 	// errNotGRPC says that who took a connection closed it, or answered in another protocol.
 	errNotGRPC = errors.New("it closed the connection, or does not speak gRPC; if it demands TLS, use tenures://")
-	// errEndedTLS says that who took a connection closed it after TLS was agreed on. The alert that says why is lost where what was sent meanwhile is
-	// not read.
+	// errEndedTLS says that who took a connection closed it after TLS was agreed on, and that no alert said why. Members send one; a server that does
+	// not read what was sent meanwhile loses it.
 	errEndedTLS = errors.New("it closed the connection; if it demands a client certificate, set cert_file and key_file")
 	// errDemandsTLS says that who took a connection speaks TLS. The words are those of the client libraries.
 	errDemandsTLS = errors.New("it demands TLS: use tenures://")
