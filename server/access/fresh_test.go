@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -134,6 +135,44 @@ func TestAMemberThatIsCutOffBeforeRulesAreEnforced(t *testing.T) {
 		_, err := a.Call(t.Context(), admin(), tenurev1.KVService_Get_FullMethodName, stale)
 		if got := reason.Of(err); (got == nil) != (want == 0) || got != nil && got.Reason != want {
 			t.Errorf("%v: got %v, want %v", mode, err, want)
+		}
+	}
+}
+
+// TestModeWarnServesWithoutALeader has a member that just lost its leader, in mode warn: callers without a right, and with a token that this member
+// does not know, are served what they were served before. Whether the call itself needs a leader is for its service to say.
+func TestModeWarnServesWithoutALeader(t *testing.T) {
+	unknown := &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}}
+	for name, caller := range map[string]*identity.Client{"nobody": {}, "an unknown token": unknown, "an administrator": admin()} {
+		node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_WARN)
+		if err := a.current(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		node.lost = true
+		for method, request := range map[string]proto.Message{
+			tenurev1.KVService_Put_FullMethodName:                &tenurev1.PutRequest{Key: "a"},
+			tenurev1.KVService_Get_FullMethodName:                &tenurev1.GetRequest{Key: "a"},
+			tenurev1.SessionService_CreateSession_FullMethodName: &tenurev1.CreateSessionRequest{},
+			tenurev1.ClusterService_GetStatus_FullMethodName:     &tenurev1.GetStatusRequest{},
+			tenurev1.ClusterService_ListMembers_FullMethodName:   &tenurev1.ListMembersRequest{},
+			tenurev1.ClusterService_AddMember_FullMethodName:     &tenurev1.AddMemberRequest{},
+			tenurev1.PoolService_ListPool_FullMethodName:         &tenurev1.ListPoolRequest{},
+		} {
+			if _, err := a.Call(t.Context(), caller, method, request); err != nil {
+				t.Errorf("%s calls %s: %v", name, method, err)
+			}
+		}
+		for method, request := range map[string]proto.Message{
+			tenurev1.WatchService_Watch_FullMethodName:       &tenurev1.WatchRequest{},
+			tenurev1.ElectionService_Observe_FullMethodName:  &tenurev1.ObserveRequest{Key: "a"},
+			tenurev1.SessionService_KeepAlive_FullMethodName: &tenurev1.KeepAliveRequest{},
+			tenurev1.LockService_AcquireLock_FullMethodName:  &tenurev1.AcquireLockRequest{Key: "a"},
+		} {
+			ctx, stream := a.Open(t.Context(), func() *identity.Client { return caller }, method, func(error) {})
+			if err := stream.Message(ctx, request); err != nil {
+				t.Errorf("%s opens %s: %v", name, method, err)
+			}
+			stream.Close()
 		}
 	}
 }
