@@ -11,6 +11,9 @@ import (
 // Links between members fail one way, break, and are slow, while clients work: what is answered stays true, and work goes
 // on as soon as a majority hears each other.
 func TestLinksFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("killed leaders and a rolling restart are enough with -short")
+	}
 	ctx := t.Context()
 	rounds := 1
 	if long {

@@ -14,6 +14,9 @@ import (
 // A cluster grows from one member to five, has one replaced and two removed, under load: no request fails that a retry
 // does not cure, and no session, lock or watch is lost.
 func TestMembersComeAndGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("killed leaders and a rolling restart are enough with -short")
+	}
 	ctx := t.Context()
 	c := rig.StartCluster(ctx, t, binary, 1)
 	w := startCrowd(t, c.Members, 16)

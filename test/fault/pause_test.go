@@ -20,6 +20,9 @@ const (
 // A leader that is stopped for a while with requests and renewals queued at it, and then goes on, answers nothing that
 // is not true any more: the checkers see every read, renewal and expiry.
 func TestPausedLeader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("killed leaders and a rolling restart are enough with -short")
+	}
 	ctx := t.Context()
 	rounds := 1
 	if long {

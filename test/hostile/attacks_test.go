@@ -50,9 +50,15 @@ func TestAQuietClientIsServed(t *testing.T) {
 	wellBehaved.make(t, 1)
 }
 
+// TestAttacks makes all attacks; with -short the first of each entry.
 func TestAttacks(t *testing.T) {
 	base := map[int]time.Duration{}
+	made := map[string]bool{} // entries
 	for _, a := range attacks() {
+		if testing.Short() && made[a.entry] {
+			continue
+		}
+		made[a.entry] = true
 		t.Run(a.name, func(t *testing.T) {
 			members := 1
 			if a.three {
