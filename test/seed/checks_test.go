@@ -189,6 +189,9 @@ func endOf(info string) string {
 // TestGossipIsTheDefaultCheck kills the agent of a machine, as a power failure would: sessions that name only the node end, and those without checks
 // outlive it.
 func TestGossipIsTheDefaultCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a session that ends with a check is enough with -short")
+	}
 	for name, program := range binders {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,6 +18,9 @@ const (
 // candidates' names and the key, and nothing else. That is enough. With a token that lacks one of the two, each step that needs it is refused,
 // and what is printed names the rule that would allow it.
 func TestElectionWithATokenForSessionsAndTheKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the election of the guide is enough with -short")
+	}
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
