@@ -109,17 +109,24 @@ type Grant struct {
 	caller    *identity.Client
 	method    string
 	needs     []authz.Need
-	who       atomic.Pointer[Who]     // the caller at the last decision
-	under     atomic.Uint64           // the deny revision at which it was allowed last
-	looked    atomic.Uint64           // the deny revision at the last decision
-	wouldDeny atomic.Bool             // it is served only because of the mode
-	found     atomic.Pointer[lookup]  // what decided that another snapshot may show otherwise; nil: nothing
+	who       atomic.Pointer[Who]    // the caller at the last decision
+	under     atomic.Uint64          // the deny revision at which it was allowed last
+	looked    atomic.Uint64          // the deny revision at the last decision
+	wouldDeny atomic.Bool            // it is served only because of the mode
+	found     atomic.Pointer[lookup] // what decided that another snapshot may show otherwise; nil: nothing
+	sight     atomic.Pointer[Sight]  // what the caller sees by the last decision, where it does not see all; see Sight
+	reads     bool                   // what is found needs no proof: the call is decided about again on the snapshot that it reads, see At
+	shows     bool                   // the call shows what this member has, which must not be too old once it is allowed: see current
+	inPart    bool                   // it has needs that may be met in part
+	rare      *rare                  // what few calls have; nil: none of it
+	few       [1]authz.Need          // room for the needs of most messages
+}
+
+// rare is what the grants of few calls have: every call has a grant, which is no larger for it.
+type rare struct {
 	serviceOf func(authz.Need) string // see authz.Local; nil: the catalog says it
 	claims    bool                    // the catalog says it as well, where serviceOf does not: see authz.Local
-	reads     bool                    // what is found needs no proof: the call is decided about again on the snapshot that it reads, see At
-	shows     bool                    // the call shows what this member has, which must not be too old once it is allowed: see current
 	denied    map[string]struct{}     // sessions of a message of renewals that are denied
-	few       [1]authz.Need           // room for the needs of most messages
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.
@@ -193,7 +200,7 @@ func (g *granted) Value(key any) any {
 // about decides about a message.
 func (g *Grant) about(ctx context.Context, request any) error {
 	needs, err := g.authority.needsOf(g.few[:0], g.method, request)
-	g.needs = needs
+	g.needs, g.inPart = needs, isInPart(needs)
 	if g.authority.noted {
 		note(ctx, g)
 	}
@@ -242,13 +249,19 @@ func (g *Grant) Again(ctx context.Context) error {
 	switch {
 	case err != nil && reason.Of(err) == nil: // What is not a refusal is a failure of the store.
 		return err
+	case err == nil && !g.reads && g.found.Load() == nil && g.sight.Load() != nil:
+		return g.seenAfresh(ctx, at)
 	case err == nil && (g.reads || g.found.Load() == nil):
 		return nil
 	case g.authority.malformed(g.caller, g.method):
 		return g.allowed(at, g.count(err))
 	}
-	err = g.afresh(ctx, at, g.authority.proveUntil(ctx, ctx))
-	if err == nil && g.shows { // It has waited, so the proof with which it came may be too old by now.
+	return g.waited(g.afresh(ctx, at, g.authority.proveUntil(ctx, ctx)))
+}
+
+// waited returns the error of a decision that has waited; the proof with which the call came may be too old by then.
+func (g *Grant) waited(err error) error {
+	if err == nil && g.shows {
 		if need, _ := g.authority.fresh.need(); need {
 			return g.authority.errOld()
 		}
@@ -291,7 +304,8 @@ func (g *Grant) count(err error) error {
 	if !g.authority.enforces(g.method, g.authority.node.Store().Rights.Now().Mode) {
 		g.authority.metrics.wouldDeny.Inc()
 		g.wouldDeny.Store(true)
-		g.found.Store(nil) // It is served whatever is there.
+		g.found.Store(nil) // It is served whatever is there, and whole.
+		g.sight.Store(nil)
 		return nil
 	}
 	g.authority.metrics.denied.Inc()
@@ -330,22 +344,29 @@ func (g *Grant) remembered() (under uint64, ok bool) {
 	if g.found.Load() != nil { // A store is dearer than a load, and every call comes here.
 		g.found.Store(nil)
 	}
+	if g.inPart {
+		g.sight.Store(nil)
+	}
 	who.use()
 	return at.DenyRevision, true
 }
 
 // At decides again on the snapshot that a call reads, unless nothing was taken away since it was decided, and it did not depend on what else
-// the state had. A nil grant is that of a call
-// about which there was nothing to decide: it may see no snapshot with rights, such as a member gets from the leader that knew of none
+// the state had. A call that shows what its caller sees is always decided about again, because what was given to it shows more. A nil grant is that of
+// a call about which there was nothing to decide: it may see no snapshot with rights, such as a member gets from the leader that knew of none
 // when the call came.
 func (g *Grant) At(s *storage.Reader, at storage.Applied) error {
 	switch {
 	case g == nil && at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
 		return errChanged()
-	case g == nil, g.under.Load() == at.DenyRevision && g.found.Load() == nil:
+	case g == nil, g.under.Load() == at.DenyRevision && g.found.Load() == nil && (!g.inPart || g.wouldDeny.Load()):
 		return nil
 	}
-	return g.allowed(at.DenyRevision, g.count(g.decide(s, at)))
+	err := g.allowed(at.DenyRevision, g.count(g.decide(s, at)))
+	if err == nil {
+		g.countParts()
+	}
+	return err
 }
 
 // decide decides on a snapshot.
@@ -359,14 +380,23 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 	if who.Cause != "" && !free(g.method) {
 		return denial(who, authz.Need{Kind: authz.Any})
 	}
-	find := lookup{state: s, serviceOf: g.serviceOf, claims: g.claims}
+	find := lookup{state: s}
+	if g.rare != nil {
+		find.serviceOf, find.claims = g.rare.serviceOf, g.rare.claims
+	}
+	lacks := false
 	for i, asked := range g.needs {
 		if need, ok, err := find.need(asked); err != nil {
 			return err
 		} else if ok && !who.Covers(need) {
+			if asked.Part {
+				lacks = true
+				continue
+			}
 			return denial(who, asked.With(g.needs[i+1:], who.Covers))
 		}
 	}
+	g.see(who, at, lacks)
 	if find.mayChange() {
 		find.state = nil
 		g.found.Store(&find)

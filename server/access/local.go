@@ -20,7 +20,8 @@ func (a *Authority) Local(ctx context.Context, caller *identity.Client, of authz
 		}
 	}
 	// What it finds under an id is as new as its rights, so nothing is proved again for that.
-	g := &Grant{authority: a, caller: caller, method: of.Method, needs: of.Needs, serviceOf: of.Service, claims: of.Catalog != nil, reads: true}
+	as := &rare{serviceOf: of.Service, claims: of.Catalog != nil}
+	g := &Grant{authority: a, caller: caller, method: of.Method, needs: of.Needs, rare: as, reads: true}
 	if a.noted {
 		note(ctx, g)
 	}

@@ -26,7 +26,7 @@ func (l *lookup) mayChange() bool { return l.absent || len(l.found) > 0 }
 
 // need finds what a need is about that only the state knows. It reports whether the need applies.
 func (l *lookup) need(n authz.Need) (authz.Need, bool, error) {
-	if id, is := n.NodeID(); is {
+	if id, is := n.NodeID(); is && (n.By == authz.ByService || n.By == authz.ByCheck) { // Else it is a name that a client sent.
 		var err error
 		if n.Node, err = l.nodeWithID(id); err != nil || n.Node == "" {
 			return n, false, err

@@ -36,6 +36,20 @@ func (g *Grant) Show(m proto.Message) (proto.Message, error) {
 	return shown, nil
 }
 
+// Answer returns the one answer to a call without what its caller may not read: see Show. Its header says whether the caller sees only a part of what it asked
+// for. A stream says that in its own headers, by what its caller saw when it began.
+func (g *Grant) Answer(m proto.Message) (proto.Message, error) {
+	shown, err := g.Show(m)
+	if err == nil && g.Sight() != nil {
+		if with, ok := shown.(interface {
+			GetHeader() *tenurev1.ResponseHeader
+		}); ok && with.GetHeader() != nil {
+			with.GetHeader().Filtered = true
+		}
+	}
+	return shown, err
+}
+
 // Instances returns what reports whether the caller may see an instance that a query found; nil: it may see all. What it may not see
 // is counted.
 func (g *Grant) Instances() func(*tenurev1.ServiceInstance) bool {

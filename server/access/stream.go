@@ -138,7 +138,7 @@ func isDenial(err error) bool {
 
 // ofRenewals returns a grant for those renewals of a message that are not denied, on what this member has.
 func (g *Grant) ofRenewals(m *tenurev1.KeepAliveRequest) (*Grant, error) {
-	allowed := &Grant{authority: g.authority, caller: g.caller, method: g.method, denied: map[string]struct{}{}}
+	allowed := &Grant{authority: g.authority, caller: g.caller, method: g.method, rare: &rare{denied: map[string]struct{}{}}}
 	for _, r := range m.GetRenewals() {
 		needs, err := g.authority.needsOf(nil, g.method, &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{r}})
 		if err != nil {
@@ -149,7 +149,7 @@ func (g *Grant) ofRenewals(m *tenurev1.KeepAliveRequest) (*Grant, error) {
 		case err == nil:
 			allowed.needs = append(allowed.needs, needs...)
 		case isDenial(err):
-			allowed.denied[r.GetSessionId()] = struct{}{}
+			allowed.rare.denied[r.GetSessionId()] = struct{}{}
 		default:
 			return nil, err
 		}
@@ -160,10 +160,10 @@ func (g *Grant) ofRenewals(m *tenurev1.KeepAliveRequest) (*Grant, error) {
 
 // Denies reports whether the renewal of a session, in the message that was decided about last, is denied.
 func (g *Grant) Denies(session string) bool {
-	if g == nil {
+	if g == nil || g.rare == nil {
 		return false
 	}
-	_, denied := g.denied[session]
+	_, denied := g.rare.denied[session]
 	return denied
 }
 

@@ -12,8 +12,7 @@ import (
 
 // Viewer is whom an answer is shown to.
 type Viewer interface {
-	// Covers reports whether the caller has a right.
-	Covers(need Need) bool
+	Coverer
 	// Acts reports whether the request acts as a session, by its id.
 	Acts(session string) bool
 	// Reads reports whether the caller may read a session that its rights by name and node do not cover.

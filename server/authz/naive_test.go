@@ -18,6 +18,7 @@ type ask struct {
 	which     string
 	name, end string
 	by        *fact // of a session: also by node, and by who made it
+	part      bool  // without it the answer has less, and is not denied
 }
 
 // fact is a session that exists; of nil nothing is known.
@@ -59,6 +60,20 @@ const (
 
 // naive says what requests need: a second writing of the design's table, by message, with the least possible cleverness.
 type naive []ask
+
+// asksOf is what a request needs. Where it asks for what is visible only, whatever it does not name itself is left out, and it takes any rule; in a
+// transaction that changes nothing.
+func asksOf(request proto.Message) (naive, bool) {
+	var n naive
+	known := n.of(request)
+	if m, may := request.(interface{ GetVisibleOnly() bool }); may && m.GetVisibleOnly() {
+		for i := range n {
+			n[i].part = n[i].which != ""
+		}
+		n.one("any", "", "")
+	}
+	return n, known
+}
 
 func (n *naive) one(noun, verbs, name string) {
 	*n = append(*n, ask{noun: noun, verbs: verbs, name: name})

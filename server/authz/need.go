@@ -14,6 +14,8 @@ type Need struct {
 	Or Verb
 	// By says what ID names; 0: there is no ID.
 	By By
+	// Part says that it may be met in part: that it is not met denies nothing, but what the call shows is only what the caller sees.
+	Part bool
 
 	// Text is the name, the prefix, or the first name of a range.
 	Text string

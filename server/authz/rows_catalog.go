@@ -8,12 +8,14 @@ import (
 )
 
 // nodeNamed adds a need on a node; without a name, on all.
-func (v *visit) nodeNamed(name string, verb Verb) {
-	n := Need{Kind: Node, Verb: verb, Match: Prefix}
-	if name != "" {
-		n.Match, n.Text = Exact, lowerASCII(name)
+func (v *visit) nodeNamed(name string, verb Verb) { v.add(nodeNeed(name, verb)) }
+
+// nodeNeed returns a need on a node; without a name, on all.
+func nodeNeed(name string, verb Verb) Need {
+	if name == "" {
+		return Need{Kind: Node, Verb: verb, Match: Prefix}
 	}
-	v.add(n)
+	return Need{Kind: Node, Verb: verb, Match: Exact, Text: lowerASCII(name)}
 }
 
 // nodeWithID adds a need on the node that has an id, which somebody has to look up: a message that gives the id another name takes the node that
@@ -34,24 +36,26 @@ func (v *visit) nodeOf(name string, verb Verb) {
 }
 
 // serviceNamed adds a need on a service; without a name, on all.
-func (v *visit) serviceNamed(name string, verb Verb) {
-	n := Need{Kind: Service, Verb: verb, Match: Prefix}
-	if name != "" {
-		n.Match, n.Text = Exact, name
+func (v *visit) serviceNamed(name string, verb Verb) { v.add(serviceNeed(name, verb)) }
+
+// serviceNeed returns a need on a service; without a name, on all.
+func serviceNeed(name string, verb Verb) Need {
+	if name == "" {
+		return Need{Kind: Service, Verb: verb, Match: Prefix}
 	}
-	v.add(n)
+	return Need{Kind: Service, Verb: verb, Match: Exact, Text: name}
 }
 
 // nodeAndServices adds what is needed to see a node with all services on it.
-func (v *visit) nodeAndServices(name string) {
-	v.nodeNamed(name, Read)
-	v.serviceNamed("", Read)
+func (v *visit) nodeAndServices(m selective, name string) {
+	v.of(m, nodeNeed(name, Read))
+	v.of(m, serviceNeed("", Read))
 }
 
 // serviceAndNodes adds what is needed to see a service with all nodes that it is on.
-func (v *visit) serviceAndNodes(name string) {
-	v.serviceNamed(name, Read)
-	v.nodeNamed("", Read)
+func (v *visit) serviceAndNodes(m selective, name string) {
+	v.of(m, serviceNeed(name, Read))
+	v.of(m, nodeNeed("", Read))
 }
 
 // instance adds a need on the service of an instance, which somebody has to look up.
@@ -71,9 +75,9 @@ func (v *visit) check(node, id string, verb Verb) {
 // on returns the node that an entry names, which it may leave to its message.
 func (v *visit) on(node string) string { return cmp.Or(node, v.node) }
 
-// of returns the node that an entry of a message goes to. The message's is first: where it has one, an entry that names another is refused, or its
+// home returns the node that an entry of a message goes to. The message's is first: where it has one, an entry that names another is refused, or its
 // node is not heeded.
-func (v *visit) of(node string) string { return cmp.Or(v.node, node) }
+func (v *visit) home(node string) string { return cmp.Or(v.node, node) }
 
 // addCatalog adds the messages of CatalogService that change it, and what they hold.
 func addCatalog(t *Table) {
@@ -88,7 +92,7 @@ func addCatalog(t *Table) {
 			"create_revision", "mod_revision", "origin"),
 		needs("node", func(v *visit, m *tenurev1.Service) { v.nodeOf(v.on(m.GetNode()), Write) }),
 		needs("service_id", func(v *visit, m *tenurev1.Service) {
-			v.instance(v.of(m.GetNode()), cmp.Or(m.GetServiceId(), m.GetName()), Write) // Its id is its name then.
+			v.instance(v.home(m.GetNode()), cmp.Or(m.GetServiceId(), m.GetName()), Write) // Its id is its name then.
 		}),
 		needs("name", func(v *visit, m *tenurev1.Service) { v.serviceNamed(m.GetName(), Write) }),
 	)...)
@@ -97,9 +101,9 @@ func addCatalog(t *Table) {
 			"create_revision", "mod_revision", "origin"),
 		needs("node", func(v *visit, m *tenurev1.Check) { v.nodeOf(v.on(m.GetNode()), Write) }),
 		needs("check_id", func(v *visit, m *tenurev1.Check) {
-			v.check(v.of(m.GetNode()), cmp.Or(m.GetCheckId(), m.GetName()), Write) // Its id is its name then.
+			v.check(v.home(m.GetNode()), cmp.Or(m.GetCheckId(), m.GetName()), Write) // Its id is its name then.
 		}),
-		needs("service_id", func(v *visit, m *tenurev1.Check) { v.instance(v.of(m.GetNode()), m.GetServiceId(), Write) }),
+		needs("service_id", func(v *visit, m *tenurev1.Check) { v.instance(v.home(m.GetNode()), m.GetServiceId(), Write) }),
 	)...)
 	set[*tenurev1.RegisterNodeRequest](t,
 		needs("node", func(v *visit, m *tenurev1.RegisterNodeRequest) {
@@ -201,31 +205,36 @@ func (v *visit) entry(name *tenurev1.CatalogName, verb Verb) {
 // addCatalogReads adds the messages of CatalogService that read it.
 func addCatalogReads(t *Table) {
 	set[*tenurev1.GetNodeRequest](t,
-		needs("node", func(v *visit, m *tenurev1.GetNodeRequest) { v.nodeAndServices(m.GetNode()) }),
+		needs("node", func(v *visit, m *tenurev1.GetNodeRequest) { v.nodeAndServices(m, m.GetNode()) }),
 		none("page_token", "the next part of the same node"),
 		read(),
+		visible[*tenurev1.GetNodeRequest](),
 	)
 	set[*tenurev1.ListNodesRequest](t, with(page(),
 		needs("name_prefix", func(v *visit, m *tenurev1.ListNodesRequest) {
-			v.add(Need{Kind: Node, Verb: Read, Match: Prefix, Text: lowerASCII(m.GetNamePrefix())})
+			v.of(m, Need{Kind: Node, Verb: Read, Match: Prefix, Text: lowerASCII(m.GetNamePrefix())})
 		}),
 		none("zone", "the node itself shows it"),
 		read(),
+		visible[*tenurev1.ListNodesRequest](),
 	)...)
 	set[*tenurev1.ListServicesRequest](t, with(page(),
 		needs("name_prefix", func(v *visit, m *tenurev1.ListServicesRequest) {
-			v.add(Need{Kind: Service, Verb: Read, Match: Prefix, Text: m.GetNamePrefix()})
+			v.of(m, Need{Kind: Service, Verb: Read, Match: Prefix, Text: m.GetNamePrefix()})
 		}),
 		read(),
+		visible[*tenurev1.ListServicesRequest](),
 	)...)
 	set[*tenurev1.ListInstancesRequest](t, with(append(page(), nones("the instance itself shows it", "passing", "tag", "zone")...),
-		needs("service", func(v *visit, m *tenurev1.ListInstancesRequest) { v.serviceNamed(m.GetService(), Read) }),
-		needs("node", func(v *visit, m *tenurev1.ListInstancesRequest) { v.nodeNamed(m.GetNode(), Read) }),
+		needs("service", func(v *visit, m *tenurev1.ListInstancesRequest) { v.of(m, serviceNeed(m.GetService(), Read)) }),
+		needs("node", func(v *visit, m *tenurev1.ListInstancesRequest) { v.of(m, nodeNeed(m.GetNode(), Read)) }),
 		read(),
+		visible[*tenurev1.ListInstancesRequest](),
 	)...)
 	set[*tenurev1.ListChecksRequest](t, with(append(page(), none("status", "the check itself shows it")),
-		needs("service", func(v *visit, m *tenurev1.ListChecksRequest) { v.serviceNamed(m.GetService(), Read) }),
-		needs("node", func(v *visit, m *tenurev1.ListChecksRequest) { v.nodeNamed(m.GetNode(), Read) }),
+		needs("service", func(v *visit, m *tenurev1.ListChecksRequest) { v.of(m, serviceNeed(m.GetService(), Read)) }),
+		needs("node", func(v *visit, m *tenurev1.ListChecksRequest) { v.of(m, nodeNeed(m.GetNode(), Read)) }),
 		read(),
+		visible[*tenurev1.ListChecksRequest](),
 	)...)
 }

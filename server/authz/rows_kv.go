@@ -13,13 +13,14 @@ func addKeys(t *Table) {
 		none("must_exist", "the answer says so anyway"),
 	)
 	set[*tenurev1.ListRequest](t, with(page(),
-		needs("prefix", func(v *visit, m *tenurev1.ListRequest) { v.keys(m.GetPrefix(), List) }),
+		needs("prefix", func(v *visit, m *tenurev1.ListRequest) { v.keysOf(m, m.GetPrefix(), List) }),
 		needs("keys_only", func(v *visit, m *tenurev1.ListRequest) {
 			if !m.GetKeysOnly() {
-				v.keys(m.GetPrefix(), Read)
+				v.keysOf(m, m.GetPrefix(), Read)
 			}
 		}),
 		read(),
+		visible[*tenurev1.ListRequest](),
 	)...)
 	addPut(t)
 	set[*tenurev1.DeleteRequest](t,
@@ -106,7 +107,11 @@ func addTxn(t *Table) {
 	)...)
 	set[*tenurev1.Op](t,
 		needs("get", func(v *visit, m *tenurev1.Op) { part(v, m.GetGet()) }),
-		needs("list", func(v *visit, m *tenurev1.Op) { part(v, m.GetList()) }),
+		needs("list", func(v *visit, m *tenurev1.Op) {
+			v.whole = true // A transaction filters nothing, and its service refuses the wish.
+			part(v, m.GetList())
+			v.whole = false
+		}),
 		needs("put", func(v *visit, m *tenurev1.Op) { part(v, m.GetPut()) }),
 		needs("delete", func(v *visit, m *tenurev1.Op) { part(v, m.GetDelete()) }),
 		needs("delete_prefix", func(v *visit, m *tenurev1.Op) { part(v, m.GetDeletePrefix()) }),

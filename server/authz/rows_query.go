@@ -65,9 +65,10 @@ func addQueries(t *Table) {
 	)
 	set[*tenurev1.ListQueriesRequest](t, with(append(page(), none("session_id", "the query itself shows it")),
 		needs("name_prefix", func(v *visit, m *tenurev1.ListQueriesRequest) {
-			v.add(Need{Kind: Query, Verb: Read, Match: Prefix, Text: m.GetNamePrefix()})
+			v.of(m, Need{Kind: Query, Verb: Read, Match: Prefix, Text: m.GetNamePrefix()})
 		}),
 		read(),
+		visible[*tenurev1.ListQueriesRequest](),
 	)...)
 	set[*tenurev1.ExecuteQueryRequest](t, with(
 		nones("the answer has only instances that may be read", "near", "limit", "passing", "caller_node"),
@@ -88,11 +89,4 @@ func showQueries(a *Answers) {
 	tell(a, func(v *view, m *tenurev1.ExecuteQueryResponse) {
 		keep(v, &m.Instances, func(i *tenurev1.ServiceInstance) bool { return SeesInstance(v.viewer, i) })
 	}, head(), decided("instances"), shown(covered, "query_id", "service", "fallback", "meta"))
-}
-
-// SeesInstance reports whether a viewer may see an instance that a query found.
-func SeesInstance(viewer Viewer, i *tenurev1.ServiceInstance) bool {
-	service := Need{Kind: Service, Verb: Read, Match: Exact, Text: i.GetService().GetName()}
-	node := Need{Kind: Node, Verb: Read, Match: Exact, Text: lowerASCII(i.GetNode().GetName())}
-	return viewer.Covers(service) && viewer.Covers(node)
 }

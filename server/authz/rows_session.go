@@ -54,7 +54,7 @@ func addSessions(t *Table) {
 	)
 	set[*tenurev1.ListSessionsRequest](t, with(append(page(), nones("the session itself shows it", "no_ttl", "older_than")...),
 		needs("name_prefix", func(v *visit, m *tenurev1.ListSessionsRequest) {
-			v.add(Need{
+			v.of(m, Need{
 				Kind: Session, Verb: Read, Match: Prefix, Text: m.GetNamePrefix(), Node: lowerASCII(m.GetNode()), Maker: onlyOne(m.GetPrincipals()),
 			})
 		}),
@@ -65,6 +65,7 @@ func addSessions(t *Table) {
 			}
 		}),
 		read(),
+		visible[*tenurev1.ListSessionsRequest](),
 	)...)
 }
 
@@ -97,13 +98,13 @@ func addWatches(t *Table) {
 			"filter", "after_revision", "history_id", "resume_token", "initial", "previous", "keys_only", "limit", "wait", "progress_interval"),
 		needs("", func(v *visit, m *tenurev1.WatchRequest) {
 			if selectsNothing(m) {
-				v.watchedPrefix("")
+				v.watchedPrefix(m, "")
 			}
 		}),
 		needs("keys", func(v *visit, m *tenurev1.WatchRequest) { v.watchedKeys(m.GetKeys()) }),
 		needs("prefixes", func(v *visit, m *tenurev1.WatchRequest) {
 			for _, prefix := range m.GetPrefixes() {
-				v.watchedPrefix(prefix)
+				v.watchedPrefix(m, prefix)
 			}
 		}),
 		none("range_start", "the need of the range's end has it"),
@@ -112,13 +113,13 @@ func addWatches(t *Table) {
 				return
 			}
 			for _, verb := range []Verb{Read, Watch, List} {
-				v.add(Need{Kind: Key, Verb: verb, Match: Range, Text: m.GetRangeStart(), End: m.GetRangeEnd()})
+				v.of(m, Need{Kind: Key, Verb: verb, Match: Range, Text: m.GetRangeStart(), End: m.GetRangeEnd()})
 			}
 		}),
 		needs("locks", func(v *visit, m *tenurev1.WatchRequest) { v.watchedKeys(m.GetLocks()) }),
 		needs("lock_prefixes", func(v *visit, m *tenurev1.WatchRequest) {
 			for _, prefix := range m.GetLockPrefixes() {
-				v.watchedPrefix(prefix)
+				v.watchedPrefix(m, prefix)
 			}
 		}),
 		needs("session_ids", func(v *visit, m *tenurev1.WatchRequest) {
@@ -128,34 +129,35 @@ func addWatches(t *Table) {
 		}),
 		needs("all_sessions", func(v *visit, m *tenurev1.WatchRequest) {
 			if m.GetAllSessions() {
-				v.add(Need{Kind: Session, Verb: Read, Match: Prefix})
+				v.of(m, Need{Kind: Session, Verb: Read, Match: Prefix})
 			}
 		}),
 		needs("nodes", func(v *visit, m *tenurev1.WatchRequest) {
 			for _, name := range m.GetNodes() {
-				v.nodeAndServices(name)
+				v.nodeAndServices(m, name)
 			}
 		}),
 		needs("services", func(v *visit, m *tenurev1.WatchRequest) {
 			for _, name := range m.GetServices() {
-				v.serviceAndNodes(name)
+				v.serviceAndNodes(m, name)
 			}
 		}),
 		needs("all_nodes", func(v *visit, m *tenurev1.WatchRequest) {
 			if m.GetAllNodes() {
-				v.nodeAndServices("")
+				v.nodeAndServices(m, "")
 			}
 		}),
 		needs("all_services", func(v *visit, m *tenurev1.WatchRequest) {
 			if m.GetAllServices() {
-				v.serviceAndNodes("")
+				v.serviceAndNodes(m, "")
 			}
 		}),
 		needs("all_queries", func(v *visit, m *tenurev1.WatchRequest) {
 			if m.GetAllQueries() {
-				v.add(Need{Kind: Query, Verb: Read, Match: Prefix})
+				v.of(m, Need{Kind: Query, Verb: Read, Match: Prefix})
 			}
 		}),
+		visible[*tenurev1.WatchRequest](),
 	)...)
 }
 
@@ -176,8 +178,8 @@ func (v *visit) watchedKeys(keys []string) {
 }
 
 // watchedPrefix adds what a watch of all keys with a prefix, or of their locks, needs.
-func (v *visit) watchedPrefix(prefix string) {
-	v.keys(prefix, Read)
-	v.keys(prefix, Watch)
-	v.keys(prefix, List)
+func (v *visit) watchedPrefix(m selective, prefix string) {
+	v.keysOf(m, prefix, Read)
+	v.keysOf(m, prefix, Watch)
+	v.keysOf(m, prefix, List)
 }

@@ -50,6 +50,8 @@ type visit struct {
 	err   error
 	// node is the node that entries of the catalog without one belong to.
 	node string
+	// whole says that a list in the message shows all that it selects, whatever it says.
+	whole bool
 }
 
 // NewTable returns the table of everything that a client may send to a member.
@@ -182,6 +184,35 @@ func options() row {
 
 // read is the row of a read's options.
 func read() row { return none("read", "how fresh a read is shows nothing more") }
+
+// selective is a message that may ask for what its caller sees, and no more.
+type selective interface{ GetVisibleOnly() bool }
+
+// visible is the row of a message's wish to be shown what its caller sees. Who has no rule at all is refused then as otherwise.
+func visible[M interface {
+	proto.Message
+	selective
+}]() row {
+	return needs("visible_only", func(v *visit, m M) {
+		if v.inPart(m) {
+			v.add(Need{Kind: Any, Verb: Read})
+		}
+	})
+}
+
+// inPart reports whether the needs of a message may be met in part.
+func (v *visit) inPart(m selective) bool { return m.GetVisibleOnly() && !v.whole }
+
+// of adds a need of a message that selects names, which may be met in part unless it is one name.
+func (v *visit) of(m selective, n Need) {
+	n.Part = n.Match != Exact && v.inPart(m)
+	v.add(n)
+}
+
+// keysOf adds a need of a message on all keys with a prefix.
+func (v *visit) keysOf(m selective, prefix string, verb Verb) {
+	v.of(m, Need{Kind: Key, Verb: verb, Match: Prefix, Text: prefix})
+}
 
 // page are the rows of a page of a list.
 func page() []row {

@@ -94,6 +94,8 @@ func (c *Caller) History() [16]byte { return c.Node.Store().Applied().HistoryID 
 type Snapshot struct {
 	*storage.Reader
 	At storage.Applied
+	// Sight is what of it the caller sees by its rights there; nil: all that the call asks for.
+	Sight *access.Sight
 }
 
 // Reader returns a snapshot that is as fresh as o asks.
@@ -129,10 +131,12 @@ func (c *Caller) LocalReader(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = access.Of(ctx).At(s.Reader, s.At); err != nil {
+	grant := access.Of(ctx)
+	if err = grant.At(s.Reader, s.At); err != nil {
 		c.CloseSnapshot(s)
 		return nil, err
 	}
+	s.Sight = grant.Sight()
 	return s, nil
 }
 

@@ -198,7 +198,7 @@ func (g *Gate) shown(ctx context.Context, request any, handler grpc.UnaryHandler
 		return response, grant.ShowError(err)
 	}
 	if m, ok := response.(proto.Message); ok {
-		return grant.Show(m)
+		return grant.Answer(m)
 	}
 	return response, nil
 }

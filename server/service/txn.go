@@ -166,6 +166,9 @@ func (a *KV) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *te
 	case *tenurev1.Op_Get:
 		return a.getOpFromProto(kind.Get)
 	case *tenurev1.Op_List:
+		if kind.List.GetVisibleOnly() { // Apply knows no rights by which it could leave something out.
+			return nil, reason.Invalid("visible_only", "must not be set in a transaction")
+		}
 		return listOpFromProto(kind.List)
 	case *tenurev1.Op_Put:
 		put := proto.CloneOf(kind.Put)
