@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/unread"
@@ -30,32 +31,39 @@ const (
 // list is one page of a listing.
 type list struct {
 	*call.Snapshot
-	query                call.PageQuery
+	pages                call.Pages
 	after                string
 	itemsMax             int
 	items, bytes, looked int
 	next                 string // of the page
 }
 
-// begin opens a snapshot for a listing.
-func (a *Service) begin(ctx context.Context, size uint32, read *tenurev1.ReadOptions, token string, q call.PageQuery) (*list, error) {
+// listed is a request for a page of a listing.
+type listed interface {
+	GetRead() *tenurev1.ReadOptions
+	GetPageToken() string
+	GetVisibleOnly() bool
+}
+
+// begin opens a snapshot for a page of a listing, of so many items.
+func (a *Service) begin(ctx context.Context, r listed, size uint32, q call.PageQuery) (*list, error) {
 	items, err := call.PageSize(size)
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.Reader(ctx, read)
+	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
 	}
-	after, err := q.After(s.At, token)
-	if err == nil {
+	l := &list{Snapshot: s, itemsMax: items}
+	if l.pages, l.after, err = s.Pages(q, r); err == nil {
 		err = unread.Begin(ctx)
 	}
 	if err != nil {
 		a.CloseSnapshot(s)
 		return nil, err
 	}
-	return &list{Snapshot: s, query: q, after: after, itemsMax: items}, nil
+	return l, nil
 }
 
 // full reports whether the page ends before the next item; if so, the page has a token. last is where the item before it is.
@@ -64,7 +72,7 @@ func (l *list) full(last string) bool {
 		l.looked++
 		return false
 	}
-	l.next = l.query.Token(l.At, last)
+	l.next = l.pages.Token(last)
 	return true
 }
 
@@ -91,7 +99,7 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 		return nil, err
 	}
 	key := catalog.NodeKey(r.GetNode())
-	l, err := a.begin(ctx, 0, r.GetRead(), r.GetPageToken(), call.PageQuery{List: "node", Filters: []string{key}})
+	l, err := a.begin(ctx, r, 0, call.PageQuery{List: "node", Filters: []string{key}})
 	if err != nil {
 		return nil, err
 	}
@@ -116,9 +124,11 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 			if l.full(placeText(last)) {
 				return false, nil
 			}
-			out.Services = append(out.Services, ServiceToProto(s))
-			l.add(out.GetServices()[len(out.GetServices())-1])
 			last = storage.EntryAt{Service: kind, Node: at.Node, ID: at.ID}
+			if l.seesService(s.GetService().GetName()) {
+				out.Services = append(out.Services, ServiceToProto(s))
+				l.add(out.GetServices()[len(out.GetServices())-1])
+			}
 			return true, nil
 		})
 		after, last = storage.EntryAt{}, storage.EntryAt{Service: "checks", Node: key}
@@ -128,9 +138,11 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 			if l.full(placeText(last)) {
 				return false, nil
 			}
-			out.Checks = append(out.Checks, CheckToProto(k))
-			l.add(out.GetChecks()[len(out.GetChecks())-1])
 			last = storage.EntryAt{Service: "checks", Node: at.Node, ID: at.ID}
+			if l.seesService(k.GetServiceName()) {
+				out.Checks = append(out.Checks, CheckToProto(k))
+				l.add(out.GetChecks()[len(out.GetChecks())-1])
+			}
 			return true, nil
 		})
 	}
@@ -141,14 +153,14 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 // ListNodes serves CatalogService.
 func (a *Service) ListNodes(ctx context.Context, r *tenurev1.ListNodesRequest) (*tenurev1.ListNodesResponse, error) {
 	q := call.PageQuery{List: "nodes", Filters: []string{catalog.NodeKey(r.GetNamePrefix()), r.GetZone()}}
-	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	l, err := a.begin(ctx, r, r.GetPageSize(), q)
 	if err != nil {
 		return nil, err
 	}
 	defer a.CloseSnapshot(l.Snapshot)
 	out := &tenurev1.ListNodesResponse{Header: a.Header(l.At)}
 	last := l.after
-	err = l.Nodes(r.GetNamePrefix(), l.after, func(n storage.NodeEntry) (bool, error) {
+	err = l.nodesSeen(r.GetNamePrefix(), l.after, func(n storage.NodeEntry) (bool, error) {
 		if l.full(last) {
 			return false, nil
 		}
@@ -166,13 +178,13 @@ func (a *Service) ListNodes(ctx context.Context, r *tenurev1.ListNodesRequest) (
 // ListServices serves CatalogService.
 func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequest) (*tenurev1.ListServicesResponse, error) {
 	q := call.PageQuery{List: "services", Filters: []string{r.GetNamePrefix()}}
-	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	l, err := a.begin(ctx, r, r.GetPageSize(), q)
 	if err != nil {
 		return nil, err
 	}
 	defer a.CloseSnapshot(l.Snapshot)
 	out := &tenurev1.ListServicesResponse{Header: a.Header(l.At)}
-	var summary *tenurev1.ServiceSummary
+	var summary *tenurev1.ServiceSummary // nil: no instance of the service was seen yet
 	tags := map[string]bool{}
 	end := func() {
 		if summary == nil {
@@ -185,19 +197,25 @@ func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequ
 		summary.Tags = summary.GetTags()[:min(len(summary.GetTags()), tagsShown)]
 		out.Services = append(out.Services, summary)
 		l.add(summary)
+		summary = nil
 		clear(tags)
 	}
-	last := l.after
-	err = l.Instances(r.GetNamePrefix(), true, storage.EntryAt{Service: l.after}, func(at storage.EntryAt) (bool, error) {
-		if summary.GetName() != at.Service || summary == nil {
+	last, begun := l.after, false
+	visit := func(at storage.EntryAt, seen bool) (bool, error) {
+		if last != at.Service || !begun {
 			end()
 			if l.full(last) {
-				summary = nil
 				return false, nil
 			}
-			summary, last = &tenurev1.ServiceSummary{Name: at.Service}, at.Service
+			last, begun = at.Service, true
 		}
 		l.looked++
+		if !seen {
+			return true, nil
+		}
+		if summary == nil {
+			summary = &tenurev1.ServiceSummary{Name: at.Service}
+		}
 		if summary.Instances++; summary.GetInstances() > tagsRead {
 			return true, nil
 		}
@@ -209,7 +227,12 @@ func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequ
 			}
 		}
 		return true, failed
-	})
+	}
+	for _, span := range authz.SpansFrom(l.services(r.GetNamePrefix()), l.after) {
+		if err = l.instancesSeen(span, storage.EntryAt{Service: l.after}, visit); err != nil || l.next != "" {
+			break
+		}
+	}
 	end()
 	out.NextPageToken = l.next
 	return out, err
@@ -227,7 +250,7 @@ func (a *Service) ListInstances(ctx context.Context, r *tenurev1.ListInstancesRe
 	q := call.PageQuery{List: "instances", Filters: []string{
 		r.GetService(), catalog.NodeKey(r.GetNode()), passing, r.GetTag(), r.GetZone(),
 	}}
-	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	l, err := a.begin(ctx, r, r.GetPageSize(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -253,11 +276,21 @@ func (a *Service) ListInstances(ctx context.Context, r *tenurev1.ListInstancesRe
 		return true, nil
 	}
 	if r.GetService() != "" {
-		err = l.Instances(r.GetService(), false, placeOf(l.after), visit)
+		service := authz.Span{Text: r.GetService(), Exact: true}
+		err = l.instancesSeen(service, placeOf(l.after), func(at storage.EntryAt, seen bool) (bool, error) {
+			if !seen {
+				return true, nil
+			}
+			return visit(at)
+		})
 	} else {
 		at := placeOf(l.after)
 		err = l.Services(r.GetNode(), storage.EntryAt{Node: at.Node, ID: at.ID}, func(at storage.EntryAt, s *storev1.ServiceRecord) (bool, error) {
-			at.Service = s.GetService().GetName()
+			if at.Service = s.GetService().GetName(); !l.seesService(at.Service) {
+				ends := l.full(last)
+				last = placeText(at)
+				return !ends, nil
+			}
 			return visit(at)
 		})
 	}
@@ -351,14 +384,14 @@ func (a *Service) ListChecks(ctx context.Context, r *tenurev1.ListChecksRequest)
 		return nil, err
 	}
 	q := call.PageQuery{List: "checks", Filters: []string{r.GetStatus().String(), catalog.NodeKey(r.GetNode()), r.GetService()}}
-	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	l, err := a.begin(ctx, r, r.GetPageSize(), q)
 	if err != nil {
 		return nil, err
 	}
 	defer a.CloseSnapshot(l.Snapshot)
 	out := &tenurev1.ListChecksResponse{Header: a.Header(l.At)}
 	last := l.after
-	err = l.Checks(r.GetNode(), placeOf(l.after), func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+	visit := func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
 		if l.full(last) {
 			return false, nil
 		}
@@ -366,12 +399,18 @@ func (a *Service) ListChecks(ctx context.Context, r *tenurev1.ListChecksRequest)
 		switch {
 		case r.GetStatus() != 0 && k.GetCheck().GetStatus() != storev1.CheckStatus(r.GetStatus()):
 		case r.GetService() != "" && k.GetServiceName() != r.GetService():
+		case !l.seesService(k.GetServiceName()):
 		default:
 			out.Checks = append(out.Checks, CheckToProto(k))
 			l.add(out.GetChecks()[len(out.GetChecks())-1])
 		}
 		return true, nil
-	})
+	}
+	if l.Sight == nil || r.GetNode() != "" {
+		err = l.Checks(r.GetNode(), placeOf(l.after), visit)
+	} else {
+		err = l.checksSeen(placeOf(l.after), visit)
+	}
 	out.NextPageToken = l.next
 	return out, err
 }

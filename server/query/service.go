@@ -11,6 +11,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/unread"
@@ -182,7 +183,7 @@ func (a *Service) ListQueries(ctx context.Context, r *tenurev1.ListQueriesReques
 	}
 	defer a.CloseSnapshot(s)
 	page := call.PageQuery{List: "queries", Filters: []string{r.GetNamePrefix(), strings.ToLower(r.GetSessionId())}}
-	after, err := page.After(s.At, r.GetPageToken())
+	pages, after, err := s.Pages(page, r)
 	if err == nil {
 		err = unread.Begin(ctx)
 	}
@@ -195,10 +196,13 @@ func (a *Service) ListQueries(ctx context.Context, r *tenurev1.ListQueriesReques
 	bytes := 0
 	err = s.Queries(last, func(q storage.QueryEntry) (bool, error) {
 		if len(out.GetQueries()) >= items || bytes >= call.PageBytesMax {
-			out.NextPageToken = page.Token(s.At, string(last[:]))
+			out.NextPageToken = pages.Token(string(last[:]))
 			return false, nil
 		}
 		last = q.ID
+		if s.Sight != nil && !authz.SeesQuery(s.Sight, q.Record.GetQuery().GetName()) {
+			return true, nil
+		}
 		if shown := ToProto(q); listed(shown, r) {
 			out.Queries = append(out.Queries, shown)
 			bytes += proto.Size(shown)

@@ -53,12 +53,11 @@ func (a *KV) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListR
 	if err = unread.Begin(ctx); err != nil {
 		return nil, err
 	}
-	query := call.PageQuery{List: "keys", Filters: []string{r.GetPrefix()}}
-	after, err := query.After(s.At, r.GetPageToken())
+	pages, after, err := s.Pages(call.PageQuery{List: "keys", Filters: []string{r.GetPrefix()}}, r)
 	if err != nil {
 		return nil, err
 	}
-	kvs, more, err := s.List(storage.ListQuery{
+	kvs, more, err := listAt(s, storage.ListQuery{
 		Prefix:       r.GetPrefix(),
 		After:        after,
 		Limit:        size,
@@ -73,7 +72,7 @@ func (a *KV) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListR
 		response.Kvs = append(response.Kvs, call.KeyToProto(kv))
 	}
 	if more {
-		response.NextPageToken = query.Token(s.At, kvs[len(kvs)-1].GetKey())
+		response.NextPageToken = pages.Token(kvs[len(kvs)-1].GetKey())
 	}
 	return response, nil
 }

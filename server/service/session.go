@@ -16,6 +16,8 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
@@ -287,11 +289,8 @@ func (a *Sessions) ListSessions(
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
 			"sessions are listed by principal once every member supports it and the cluster version was raised")
 	}
-	query := call.PageQuery{List: "sessions", Filters: []string{
-		r.GetNamePrefix(), nodes.NodeKey(r.GetNode()), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
-	}}
-	query.Filters = append(query.Filters, r.GetPrincipals()...)
-	after, err := query.After(s.At, r.GetPageToken())
+	filters := []string{r.GetNamePrefix(), nodes.NodeKey(r.GetNode()), fmt.Sprint(r.GetNoTtl()), olderThan.String()}
+	pages, after, err := s.Pages(call.PageQuery{List: "sessions", Filters: append(filters, r.GetPrincipals()...)}, r)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +306,7 @@ func (a *Sessions) ListSessions(
 		return nil, err
 	}
 	if more {
-		response.NextPageToken = query.Token(s.At, last.String())
+		response.NextPageToken = pages.Token(last.String())
 	}
 	if !r.GetRead().GetStale() {
 		shown := &call.ShownTimes{}
@@ -358,7 +357,7 @@ func (a *Sessions) sessionsAt(
 				return last, true, nil
 			}
 			last = e.ID
-			if len(openers) > 0 && !openers[e.Record.GetPrincipal()] || !sessionPasses(e.Record, r, created) {
+			if len(openers) > 0 && !openers[e.Record.GetPrincipal()] || !sessionPasses(e.Record, r, created) || !seesSession(s.Sight, e.Record) {
 				continue
 			}
 			if e.Record.Objects, err = s.Objects(e.ID); err != nil {
@@ -377,6 +376,11 @@ func (a *Sessions) sessionsAt(
 		scanned += len(entries)
 	}
 	return last, true, nil
+}
+
+// seesSession reports whether a caller sees a session; a nil sight is that of one who sees all.
+func seesSession(sight *access.Sight, s *storev1.SessionRecord) bool {
+	return sight == nil || authz.SeesSession(sight, authz.SessionFacts{Name: s.GetName(), Node: s.GetNode(), Maker: s.GetPrincipal()})
 }
 
 // sessionPasses tells whether a session passes all filters but that of its opener.
