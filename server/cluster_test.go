@@ -163,6 +163,7 @@ func TestOnAFollower(t *testing.T) {
 		{"transaction runs one of its lists whole", TestTransactionRunsOneOfItsListsWhole, false},
 		{"transaction uses the secret of its options", TestTransactionUsesTheSecretOfItsOptions, true},
 		{"every method by every caller over every way", TestEveryMethodByEveryCallerOverEveryWay, false},
+		{"lists show what their caller sees", TestListsShowWhatTheirCallerSees, false},
 		{"events say what a read would have said", TestEventsSayWhatAReadWouldHaveSaid, true},
 		{"initial then live has no gap", TestInitialThenLiveHasNoGap, true},
 		{"watch after a revision and by token", TestWatchAfterARevisionAndByToken, false},

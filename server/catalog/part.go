@@ -15,7 +15,6 @@ func (l *list) seesService(name string) bool {
 	return l.Sight == nil || name == "" || authz.SeesService(l.Sight, name)
 }
 
-
 // services returns which names of services below a prefix the caller of a list sees.
 func (l *list) services(prefix string) []authz.Span {
 	if l.Sight == nil {

@@ -76,6 +76,25 @@ func (l *list) full(last string) bool {
 	return true
 }
 
+// spent reports whether the page ends before what the caller does not see; if so, the page has a token. Only that it has looked at enough ends it there: a page
+// that is full goes on to the next item that the caller sees, as a token would tell that there is something that it does not.
+func (l *list) spent(last string) bool {
+	if l.looked < call.ScannedItemsMax {
+		l.looked++
+		return false
+	}
+	l.next = l.pages.Token(last)
+	return true
+}
+
+// ends reports whether the page ends before an item, which the caller sees or not.
+func (l *list) ends(last string, seen bool) bool {
+	if !seen {
+		return l.spent(last)
+	}
+	return l.full(last)
+}
+
 // add counts an item.
 func (l *list) add(m proto.Message) {
 	l.items++
@@ -121,11 +140,12 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 	last := storage.EntryAt{Service: kind, Node: after.Node, ID: after.ID}
 	if kind == "services" {
 		err = l.Services(key, after, func(at storage.EntryAt, s *storev1.ServiceRecord) (bool, error) {
-			if l.full(placeText(last)) {
+			seen := l.seesService(s.GetService().GetName())
+			if l.ends(placeText(last), seen) {
 				return false, nil
 			}
 			last = storage.EntryAt{Service: kind, Node: at.Node, ID: at.ID}
-			if l.seesService(s.GetService().GetName()) {
+			if seen {
 				out.Services = append(out.Services, ServiceToProto(s))
 				l.add(out.GetServices()[len(out.GetServices())-1])
 			}
@@ -135,11 +155,12 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 	}
 	if err == nil && l.next == "" {
 		err = l.Checks(key, after, func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
-			if l.full(placeText(last)) {
+			seen := l.seesService(k.GetServiceName())
+			if l.ends(placeText(last), seen) {
 				return false, nil
 			}
 			last = storage.EntryAt{Service: "checks", Node: at.Node, ID: at.ID}
-			if l.seesService(k.GetServiceName()) {
+			if seen {
 				out.Checks = append(out.Checks, CheckToProto(k))
 				l.add(out.GetChecks()[len(out.GetChecks())-1])
 			}
@@ -200,21 +221,27 @@ func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequ
 		summary = nil
 		clear(tags)
 	}
-	last, begun := l.after, false
+	last, name, begun := l.after, "", false // the service behind which the page goes on, and the one that is looked at
 	visit := func(at storage.EntryAt, seen bool) (bool, error) {
-		if last != at.Service || !begun {
+		if name != at.Service || !begun {
 			end()
+			if begun {
+				last = name
+			}
+			if l.Sight != nil && l.spent(last) {
+				return false, nil
+			}
+			name, begun = at.Service, true
+		}
+		if seen && summary == nil {
 			if l.full(last) {
 				return false, nil
 			}
-			last, begun = at.Service, true
+			summary = &tenurev1.ServiceSummary{Name: at.Service}
 		}
 		l.looked++
 		if !seen {
 			return true, nil
-		}
-		if summary == nil {
-			summary = &tenurev1.ServiceSummary{Name: at.Service}
 		}
 		if summary.Instances++; summary.GetInstances() > tagsRead {
 			return true, nil
@@ -286,12 +313,12 @@ func (a *Service) ListInstances(ctx context.Context, r *tenurev1.ListInstancesRe
 	} else {
 		at := placeOf(l.after)
 		err = l.Services(r.GetNode(), storage.EntryAt{Node: at.Node, ID: at.ID}, func(at storage.EntryAt, s *storev1.ServiceRecord) (bool, error) {
-			if at.Service = s.GetService().GetName(); !l.seesService(at.Service) {
-				ends := l.full(last)
-				last = placeText(at)
-				return !ends, nil
+			if at.Service = s.GetService().GetName(); l.seesService(at.Service) {
+				return visit(at)
 			}
-			return visit(at)
+			ends := l.spent(last)
+			last = placeText(at)
+			return !ends, nil
 		})
 	}
 	out.NextPageToken = l.next
@@ -392,14 +419,15 @@ func (a *Service) ListChecks(ctx context.Context, r *tenurev1.ListChecksRequest)
 	out := &tenurev1.ListChecksResponse{Header: a.Header(l.At)}
 	last := l.after
 	visit := func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
-		if l.full(last) {
+		seen := l.seesService(k.GetServiceName())
+		if l.ends(last, seen) {
 			return false, nil
 		}
 		last = placeText(at)
 		switch {
 		case r.GetStatus() != 0 && k.GetCheck().GetStatus() != storev1.CheckStatus(r.GetStatus()):
 		case r.GetService() != "" && k.GetServiceName() != r.GetService():
-		case !l.seesService(k.GetServiceName()):
+		case !seen:
 		default:
 			out.Checks = append(out.Checks, CheckToProto(k))
 			l.add(out.GetChecks()[len(out.GetChecks())-1])

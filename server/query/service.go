@@ -195,14 +195,14 @@ func (a *Service) ListQueries(ctx context.Context, r *tenurev1.ListQueriesReques
 	out := &tenurev1.ListQueriesResponse{Header: a.Header(s.At)}
 	bytes := 0
 	err = s.Queries(last, func(q storage.QueryEntry) (bool, error) {
+		if s.Sight != nil && !authz.SeesQuery(s.Sight, q.Record.GetQuery().GetName()) {
+			return true, nil
+		}
 		if len(out.GetQueries()) >= items || bytes >= call.PageBytesMax {
 			out.NextPageToken = pages.Token(string(last[:]))
 			return false, nil
 		}
 		last = q.ID
-		if s.Sight != nil && !authz.SeesQuery(s.Sight, q.Record.GetQuery().GetName()) {
-			return true, nil
-		}
 		if shown := ToProto(q); listed(shown, r) {
 			out.Queries = append(out.Queries, shown)
 			bytes += proto.Size(shown)

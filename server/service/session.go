@@ -353,7 +353,8 @@ func (a *Sessions) sessionsAt(
 			return last, false, err
 		}
 		for _, e := range entries {
-			if len(page.GetSessions()) >= size || bytes >= call.PageBytesMax {
+			full := len(page.GetSessions()) >= size || bytes >= call.PageBytesMax
+			if full && seesSession(s.Sight, e.Record) { // A page that ended elsewhere would tell that there is another one.
 				return last, true, nil
 			}
 			last = e.ID
