@@ -69,6 +69,7 @@ func newCatalogNodesCommand(env *cli.Environment) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&request.Zone, "zone", "", "only nodes in this zone")
 	cmd.Flags().StringVar(&request.NamePrefix, "name", "", "only nodes whose name has this prefix")
+	cli.VisibleOnlyFlag(cmd.Flags(), &request.VisibleOnly)
 	return cmd
 }
 
@@ -114,7 +115,7 @@ checks and those of its node.`,
 			}
 			return env.WithClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
 				if request.GetService() == "" && request.GetNode() == "" {
-					return listServices(ctx, env, c)
+					return listServices(ctx, env, c, request.GetVisibleOnly())
 				}
 				return listInstances(ctx, env, c, request)
 			})
@@ -125,12 +126,13 @@ checks and those of its node.`,
 	flags.BoolVar(&request.Passing, "passing", false, "only instances that pass")
 	flags.StringVar(&request.Tag, "tag", "", "only instances with this tag")
 	flags.StringVar(&request.Zone, "zone", "", "only instances on nodes in this zone")
+	cli.VisibleOnlyFlag(flags, &request.VisibleOnly)
 	return cmd
 }
 
 // listServices prints the names of all services.
-func listServices(ctx context.Context, e *cli.Environment, c *tenure.Client) error {
-	request, all := &tenurev1.ListServicesRequest{}, &tenurev1.ListServicesResponse{}
+func listServices(ctx context.Context, e *cli.Environment, c *tenure.Client, visibleOnly bool) error {
+	request, all := &tenurev1.ListServicesRequest{VisibleOnly: visibleOnly}, &tenurev1.ListServicesResponse{}
 	err := cli.EachPage(ctx, c, tenurev1.NewCatalogServiceClient, tenurev1.CatalogServiceClient.ListServices, request, &request.PageToken, func(page *tenurev1.ListServicesResponse) {
 		all.Header, all.Services = page.GetHeader(), append(all.GetServices(), page.GetServices()...)
 	})
@@ -209,6 +211,7 @@ func newCatalogChecksCommand(env *cli.Environment) *cobra.Command {
 	flags.StringVar(&status, "status", "", "only checks with this status: passing, warning or critical")
 	flags.StringVar(&request.Node, "node", "", "only checks of this node")
 	flags.StringVar(&request.Service, "service", "", "only checks of instances of this service")
+	cli.VisibleOnlyFlag(flags, &request.VisibleOnly)
 	return cmd
 }
 

@@ -256,6 +256,7 @@ func newQueryListCommand(env *cli.Environment) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&r.NamePrefix, "name", "", "only queries whose name has this prefix")
+	cli.VisibleOnlyFlag(cmd.Flags(), &r.VisibleOnly)
 	cli.SessionIDFlag(cmd.Flags(), &r.SessionId, "session", "only queries of this session")
 	return cmd
 }

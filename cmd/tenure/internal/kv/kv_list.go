@@ -34,7 +34,8 @@ func newKVListCommand(env *cli.Environment) *cobra.Command {
 are escaped; -o json prints keys and values exactly. Without PREFIX, print all keys.
 
 With --separator, print keys only, and only up to the first separator after the prefix, each once: one
-level of a tree. With --limit, stop after this many lines.`,
+level of a tree. With --limit, stop after this many lines. With --visible-only, print the keys that you
+may list and read where you may not list and read all of them; "filtered" of -o json says that it is so.`,
 		Example: `  tenure kv list service/
   tenure kv list service/ --keys
   tenure kv list service/ --separator /
@@ -62,6 +63,7 @@ level of a tree. With --limit, stop after this many lines.`,
 	flags.BoolVar(&l.request.KeysOnly, "keys", false, "print keys only")
 	flags.Uint64Var(&l.limit, "limit", 0, "print at most this many lines (default: all)")
 	flags.StringVar(&l.separator, "separator", "", "print keys only up to this text after the prefix, each once")
+	cli.VisibleOnlyFlag(flags, &l.request.VisibleOnly)
 	staleFlag(cmd, &l.request.Read.Stale)
 	acceptPrefixFlag(cmd)
 	return cmd

@@ -51,6 +51,7 @@ Sessions without TTL live until they are destroyed: check now and then whether t
 	flags.StringArrayVar(&request.Principals, "principal", nil, "only sessions that this principal opened, such as token:ACCESSOR; may be repeated")
 	flags.StringVar(&host, "host", "", "only sessions from this host")
 	flags.DurationVar(&olderThan, "older-than", 0, "only sessions older than this")
+	cli.VisibleOnlyFlag(flags, &request.VisibleOnly)
 	return cmd
 }
 

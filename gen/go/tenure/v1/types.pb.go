@@ -431,8 +431,8 @@ type ResponseHeader struct {
 	// read them. Zero: none.
 	Hidden uint32 `protobuf:"varint,6,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	// Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
-	// policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
-	// leave out.
+	// policies do not cover all of it. It follows from the policies alone: it is also set if there is nothing to leave
+	// out.
 	Filtered      bool `protobuf:"varint,7,opt,name=filtered,proto3" json:"filtered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -205,8 +205,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
-   * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
-   * leave out.
+   * policies do not cover all of it. It follows from the policies alone: it is also set if there is nothing to leave
+   * out.
    * </pre>
    *
    * <code>bool filtered = 7 [json_name = "filtered"];</code>
@@ -1057,8 +1057,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
-     * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
-     * leave out.
+     * policies do not cover all of it. It follows from the policies alone: it is also set if there is nothing to leave
+     * out.
      * </pre>
      *
      * <code>bool filtered = 7 [json_name = "filtered"];</code>
@@ -1071,8 +1071,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
-     * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
-     * leave out.
+     * policies do not cover all of it. It follows from the policies alone: it is also set if there is nothing to leave
+     * out.
      * </pre>
      *
      * <code>bool filtered = 7 [json_name = "filtered"];</code>
@@ -1089,8 +1089,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Whether the response shows only part of what was asked for, because the request set visible_only and the caller's
-     * policies do not cover all of it. It follows from the policies alone: it does not tell whether there is anything to
-     * leave out.
+     * policies do not cover all of it. It follows from the policies alone: it is also set if there is nothing to leave
+     * out.
      * </pre>
      *
      * <code>bool filtered = 7 [json_name = "filtered"];</code>
