@@ -44,6 +44,14 @@ func names[T any](things []T, name func(T) string) []string {
 	return out
 }
 
+// itemsOf makes a function of any answer of one of answers of a kind.
+func itemsOf[M proto.Message](items func(M) []string) func(proto.Message) []string {
+	return func(m proto.Message) []string {
+		answer, _ := m.(M)
+		return items(answer)
+	}
+}
+
 func anybody(onlooker) bool { return true }
 
 // shownKeys are lists of keys.
@@ -61,9 +69,9 @@ func shownKeys() []shownList {
 						return strings.HasPrefix(key, prefix) && o.may("key", "list", key) && (keysOnly || o.may("key", "read", key))
 					})
 				},
-				items: func(m proto.Message) []string {
-					return names(m.(*tenurev1.ListResponse).GetKvs(), (*tenurev1.KeyValue).GetKey)
-				},
+				items: itemsOf(func(r *tenurev1.ListResponse) []string {
+					return names(r.GetKvs(), (*tenurev1.KeyValue).GetKey)
+				}),
 			})
 		}
 	}
@@ -84,9 +92,9 @@ func shownSessions() []shownList {
 					return strings.HasPrefix(s.name, r.GetNamePrefix()) && (r.GetNode() == "" || strings.EqualFold(s.node, r.GetNode())) && o.maySession(s)
 				})
 			},
-			items: func(m proto.Message) []string {
-				return names(m.(*tenurev1.ListSessionsResponse).GetSessions(), (*tenurev1.Session).GetName)
-			},
+			items: itemsOf(func(r *tenurev1.ListSessionsResponse) []string {
+				return names(r.GetSessions(), (*tenurev1.Session).GetName)
+			}),
 		})
 	}
 	for _, prefix := range []string{"", "find-"} {
@@ -98,9 +106,9 @@ func shownSessions() []shownList {
 					return strings.HasPrefix(name, prefix) && (name == "" && o.mayAll("query", "read", "") || name != "" && o.may("query", "read", name))
 				})
 			},
-			items: func(m proto.Message) []string {
-				return names(m.(*tenurev1.ListQueriesResponse).GetQueries(), func(q *tenurev1.Query) string { return q.GetNodeMeta()["k"] })
-			},
+			items: itemsOf(func(r *tenurev1.ListQueriesResponse) []string {
+				return names(r.GetQueries(), func(q *tenurev1.Query) string { return q.GetNodeMeta()["k"] })
+			}),
 		})
 	}
 	return lists
@@ -118,9 +126,9 @@ func shownNodes() []shownList {
 					return strings.HasPrefix(strings.ToLower(name), strings.ToLower(prefix)) && o.may("node", "read", name)
 				})
 			},
-			items: func(m proto.Message) []string {
-				return names(m.(*tenurev1.ListNodesResponse).GetNodes(), func(n *tenurev1.Node) string { return n.GetMeta()["k"] })
-			},
+			items: itemsOf(func(r *tenurev1.ListNodesResponse) []string {
+				return names(r.GetNodes(), func(n *tenurev1.Node) string { return n.GetMeta()["k"] })
+			}),
 		})
 	}
 	for _, prefix := range []string{"", "s", "sape1"} {
@@ -136,11 +144,11 @@ func shownNodes() []shownList {
 				}
 				return seen, all
 			},
-			items: func(m proto.Message) []string {
-				return names(m.(*tenurev1.ListServicesResponse).GetServices(), func(s *tenurev1.ServiceSummary) string {
+			items: itemsOf(func(r *tenurev1.ListServicesResponse) []string {
+				return names(r.GetServices(), func(s *tenurev1.ServiceSummary) string {
 					return fmt.Sprint(s.GetName(), s.GetInstances(), s.GetTags())
 				})
-			},
+			}),
 		})
 	}
 	for _, node := range []string{"qANT7", "wdog5"} {
@@ -155,10 +163,9 @@ func shownNodes() []shownList {
 				alike, more := checks.shows(o)
 				return append(seen, alike...), append(all, more...)
 			},
-			items: func(m proto.Message) []string {
-				r := m.(*tenurev1.GetNodeResponse)
+			items: itemsOf(func(r *tenurev1.GetNodeResponse) []string {
 				return append(names(r.GetServices(), (*tenurev1.Service).GetServiceId), names(r.GetChecks(), (*tenurev1.Check).GetCheckId)...)
-			},
+			}),
 		})
 	}
 	return lists
@@ -183,9 +190,9 @@ func shownInstances(service, node string) shownList {
 				return (service == "" || i.service == service) && (node == "" || i.node == node) && o.instance(i)
 			})
 		},
-		items: func(m proto.Message) []string {
-			return names(m.(*tenurev1.ListInstancesResponse).GetInstances(), func(i *tenurev1.ServiceInstance) string { return i.GetService().GetServiceId() })
-		},
+		items: itemsOf(func(r *tenurev1.ListInstancesResponse) []string {
+			return names(r.GetInstances(), func(i *tenurev1.ServiceInstance) string { return i.GetService().GetServiceId() })
+		}),
 	}
 }
 
@@ -198,9 +205,9 @@ func shownChecks(service, node string) shownList {
 				return (service == "" || c.service == service) && (node == "" || c.node == node) && o.check(c)
 			})
 		},
-		items: func(m proto.Message) []string {
-			return names(m.(*tenurev1.ListChecksResponse).GetChecks(), (*tenurev1.Check).GetCheckId)
-		},
+		items: itemsOf(func(r *tenurev1.ListChecksResponse) []string {
+			return names(r.GetChecks(), (*tenurev1.Check).GetCheckId)
+		}),
 	}
 }
 

@@ -111,12 +111,20 @@ var (
 		{name: "web-elk5", node: "qant7"}, {name: "web-gnu6", node: "qbee8"}, {name: "job-yak2"}, {name: "own-emu3", own: true}, {name: "own-owl4"},
 	}
 	seenInstances = []seenInstance{
-		{"i1sole", "sape1", "qant7"}, {"i2tuna", "sape1", "qbee8"}, {"i3carp", "sbat2", "qbee8"}, {"i4pike", "scow3", "qcat6"},
-		{"i5dace", "scow3", "qant7"}, {"i6bass", "tcow4", "wdog5"},
+		{"i1sole", "sape1", "qant7"},
+		{"i2tuna", "sape1", "qbee8"},
+		{"i3carp", "sbat2", "qbee8"},
+		{"i4pike", "scow3", "qcat6"},
+		{"i5dace", "scow3", "qant7"},
+		{"i6bass", "tcow4", "wdog5"},
 	}
 	seenChecks = []seenCheck{
-		{"c1oak", "", "", "qant7"}, {"c2elm", "", "", "qcat6"}, {"c3ash", "i1sole", "sape1", "qant7"}, {"c4fir", "i2tuna", "sape1", "qbee8"},
-		{"c5yew", "i4pike", "scow3", "qcat6"}, {"c6box", "i6bass", "tcow4", "wdog5"},
+		{"c1oak", "", "", "qant7"},
+		{"c2elm", "", "", "qcat6"},
+		{"c3ash", "i1sole", "sape1", "qant7"},
+		{"c4fir", "i2tuna", "sape1", "qbee8"},
+		{"c5yew", "i4pike", "scow3", "qcat6"},
+		{"c6box", "i6bass", "tcow4", "wdog5"},
 	}
 	seenQueries = []string{"find-ruby", "find-opal", "seek-jade", ""}
 )
@@ -136,7 +144,9 @@ func services() []string {
 }
 
 // instance and check report what of the catalog an onlooker sees.
-func (o onlooker) instance(i seenInstance) bool { return o.may("service", "read", i.service) && o.may("node", "read", i.node) }
+func (o onlooker) instance(i seenInstance) bool {
+	return o.may("service", "read", i.service) && o.may("node", "read", i.node)
+}
 
 func (o onlooker) check(c seenCheck) bool {
 	return o.may("node", "read", c.node) && (c.service == "" || o.may("service", "read", c.service))

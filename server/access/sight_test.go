@@ -115,7 +115,7 @@ func TestWhoHasAllRightsHasNoSight(t *testing.T) {
 					t.Errorf("it would be denied: %v, want %v", !would, would)
 				}
 				answer, err := g.Answer(&tenurev1.ListResponse{Header: &tenurev1.ResponseHeader{}})
-				if header := answer.(*tenurev1.ListResponse).GetHeader(); err != nil || header.GetFiltered() != c.part || header.GetHidden() != 0 {
+				if header := headerOf(answer); err != nil || header.GetFiltered() != c.part || header.GetHidden() != 0 {
 					t.Errorf("the header is %v, %v; want filtered %v", header, err, c.part)
 				}
 				if sight != nil && sees(sight, "c") {
@@ -140,10 +140,14 @@ func TestWhatIsNamedAndWhoHasNoRuleAreDeniedStill(t *testing.T) {
 		"a rule about others":       {`query "x" read`, listing, &tenurev1.ListRequest{VisibleOnly: true}, false},
 		"a node that is named":      {`node "h2" read`, tenurev1.CatalogService_GetNode_FullMethodName, &tenurev1.GetNodeRequest{Node: "h1", VisibleOnly: true}, true},
 		"of which it sees services": {`node "h1" read`, tenurev1.CatalogService_GetNode_FullMethodName, &tenurev1.GetNodeRequest{Node: "h1", VisibleOnly: true}, false},
-		"another's sessions": {`session own read`, tenurev1.SessionService_ListSessions_FullMethodName,
-			&tenurev1.ListSessionsRequest{Principals: []string{"token:x"}, VisibleOnly: true}, true},
-		"the sessions of a node that is none": {`session own read`, tenurev1.SessionService_ListSessions_FullMethodName,
-			&tenurev1.ListSessionsRequest{Node: "\x00x"}, true},
+		"another's sessions": {
+			`session own read`, tenurev1.SessionService_ListSessions_FullMethodName,
+			&tenurev1.ListSessionsRequest{Principals: []string{"token:x"}, VisibleOnly: true}, true,
+		},
+		"the sessions of a node that is none": {
+			`session own read`, tenurev1.SessionService_ListSessions_FullMethodName,
+			&tenurev1.ListSessionsRequest{Node: "\x00x"}, true,
+		},
 		"a list in a transaction": {`query "x" read`, tenurev1.KVService_Txn_FullMethodName, &tenurev1.TxnRequest{Then: []*tenurev1.Op{
 			{Kind: &tenurev1.Op_List{List: &tenurev1.ListRequest{VisibleOnly: true}}},
 		}}, true},
@@ -219,4 +223,10 @@ func TestAWatchOfAPartAsksFirstWhatTheClusterHas(t *testing.T) {
 	if _, err = a.Call(ctx, caller, listing, &tenurev1.ListRequest{VisibleOnly: true}); err != nil {
 		t.Errorf("a list, which proves with its snapshot: %v", err)
 	}
+}
+
+// headerOf returns the header of a list.
+func headerOf(m proto.Message) *tenurev1.ResponseHeader {
+	list, _ := m.(*tenurev1.ListResponse)
+	return list.GetHeader()
 }

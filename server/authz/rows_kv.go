@@ -13,10 +13,10 @@ func addKeys(t *Table) {
 		none("must_exist", "the answer says so anyway"),
 	)
 	set[*tenurev1.ListRequest](t, with(page(),
-		needs("prefix", func(v *visit, m *tenurev1.ListRequest) { v.keysOf(m, m.GetPrefix(), List) }),
+		needs("prefix", func(v *visit, m *tenurev1.ListRequest) { v.of(m, keysNeed(m.GetPrefix(), List)) }),
 		needs("keys_only", func(v *visit, m *tenurev1.ListRequest) {
 			if !m.GetKeysOnly() {
-				v.keysOf(m, m.GetPrefix(), Read)
+				v.of(m, keysNeed(m.GetPrefix(), Read))
 			}
 		}),
 		read(),

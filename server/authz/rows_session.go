@@ -179,7 +179,7 @@ func (v *visit) watchedKeys(keys []string) {
 
 // watchedPrefix adds what a watch of all keys with a prefix, or of their locks, needs.
 func (v *visit) watchedPrefix(m selective, prefix string) {
-	v.keysOf(m, prefix, Read)
-	v.keysOf(m, prefix, Watch)
-	v.keysOf(m, prefix, List)
+	v.of(m, keysNeed(prefix, Read))
+	v.of(m, keysNeed(prefix, Watch))
+	v.of(m, keysNeed(prefix, List))
 }

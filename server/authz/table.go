@@ -194,24 +194,19 @@ func visible[M interface {
 	selective
 }]() row {
 	return needs("visible_only", func(v *visit, m M) {
-		if v.inPart(m) {
+		if inPart(v, m) {
 			v.add(Need{Kind: Any, Verb: Read})
 		}
 	})
 }
 
 // inPart reports whether the needs of a message may be met in part.
-func (v *visit) inPart(m selective) bool { return m.GetVisibleOnly() && !v.whole }
+func inPart(v *visit, m selective) bool { return m.GetVisibleOnly() && !v.whole }
 
-// of adds a need of a message that selects names, which may be met in part unless it is one name.
+// of adds a need of a message that selects names. It may be met in part, unless it is one name.
 func (v *visit) of(m selective, n Need) {
-	n.Part = n.Match != Exact && v.inPart(m)
+	n.Part = n.Match != Exact && inPart(v, m)
 	v.add(n)
-}
-
-// keysOf adds a need of a message on all keys with a prefix.
-func (v *visit) keysOf(m selective, prefix string, verb Verb) {
-	v.of(m, Need{Kind: Key, Verb: verb, Match: Prefix, Text: prefix})
 }
 
 // page are the rows of a page of a list.
@@ -234,8 +229,11 @@ func (v *visit) key(key string, verb Verb) {
 }
 
 // keys adds a need on all keys with a prefix.
-func (v *visit) keys(prefix string, verb Verb) {
-	v.add(Need{Kind: Key, Verb: verb, Match: Prefix, Text: prefix})
+func (v *visit) keys(prefix string, verb Verb) { v.add(keysNeed(prefix, verb)) }
+
+// keysNeed returns a need on all keys with a prefix.
+func keysNeed(prefix string, verb Verb) Need {
+	return Need{Kind: Key, Verb: verb, Match: Prefix, Text: prefix}
 }
 
 // session adds a need on the session of an id, if there is one.

@@ -204,65 +204,76 @@ func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequ
 		return nil, err
 	}
 	defer a.CloseSnapshot(l.Snapshot)
-	out := &tenurev1.ListServicesResponse{Header: a.Header(l.At)}
-	var summary *tenurev1.ServiceSummary // nil: no instance of the service was seen yet
-	tags := map[string]bool{}
-	end := func() {
-		if summary == nil {
-			return
-		}
-		for tag := range tags {
-			summary.Tags = append(summary.Tags, tag)
-		}
-		slices.Sort(summary.GetTags())
-		summary.Tags = summary.GetTags()[:min(len(summary.GetTags()), tagsShown)]
-		out.Services = append(out.Services, summary)
-		l.add(summary)
-		summary = nil
-		clear(tags)
-	}
-	last, name, begun := l.after, "", false // the service behind which the page goes on, and the one that is looked at
-	visit := func(at storage.EntryAt, seen bool) (bool, error) {
-		if name != at.Service || !begun {
-			end()
-			if begun {
-				last = name
-			}
-			if l.Sight != nil && l.spent(last) {
-				return false, nil
-			}
-			name, begun = at.Service, true
-		}
-		if seen && summary == nil {
-			if l.full(last) {
-				return false, nil
-			}
-			summary = &tenurev1.ServiceSummary{Name: at.Service}
-		}
-		l.looked++
-		if !seen {
-			return true, nil
-		}
-		if summary.Instances++; summary.GetInstances() > tagsRead {
-			return true, nil
-		}
-		l.looked++
-		s, found, failed := l.Service(at.Node, at.ID)
-		if found {
-			for _, tag := range s.GetService().GetTags() {
-				tags[tag] = true
-			}
-		}
-		return true, failed
-	}
+	sums := &summaries{list: l, tags: map[string]bool{}, last: l.after}
 	for _, span := range authz.SpansFrom(l.services(r.GetNamePrefix()), l.after) {
-		if err = l.instancesSeen(span, storage.EntryAt{Service: l.after}, visit); err != nil || l.next != "" {
+		if err = l.instancesSeen(span, storage.EntryAt{Service: l.after}, sums.visit); err != nil || l.next != "" {
 			break
 		}
 	}
-	end()
-	out.NextPageToken = l.next
-	return out, err
+	sums.end()
+	return &tenurev1.ListServicesResponse{Header: a.Header(l.At), Services: sums.all, NextPageToken: l.next}, err
+}
+
+// summaries are a page of a list of services.
+type summaries struct {
+	*list
+
+	all []*tenurev1.ServiceSummary
+	// summary is that of the service that is looked at, and tags are its; nil: none of its instances was seen yet.
+	summary *tenurev1.ServiceSummary
+	tags    map[string]bool
+	// last is the service before the one that is looked at, whose name is name once one has begun.
+	last, name string
+	begun      bool
+}
+
+// end ends the summary of a service.
+func (s *summaries) end() {
+	if s.summary == nil {
+		return
+	}
+	for tag := range s.tags {
+		s.summary.Tags = append(s.summary.Tags, tag)
+	}
+	slices.Sort(s.summary.GetTags())
+	s.summary.Tags = s.summary.GetTags()[:min(len(s.summary.GetTags()), tagsShown)]
+	s.all = append(s.all, s.summary)
+	s.add(s.summary)
+	s.summary = nil
+	clear(s.tags)
+}
+
+// visit counts an instance, whose node the caller sees or not.
+func (s *summaries) visit(at storage.EntryAt, seen bool) (bool, error) {
+	if s.name != at.Service || !s.begun {
+		s.end()
+		if s.begun {
+			s.last = s.name
+		}
+		if s.Sight != nil && s.spent(s.last) {
+			return false, nil
+		}
+		s.name, s.begun = at.Service, true
+	}
+	if seen && s.summary == nil {
+		if s.full(s.last) {
+			return false, nil
+		}
+		s.summary = &tenurev1.ServiceSummary{Name: at.Service}
+	}
+	s.looked++
+	if !seen {
+		return true, nil
+	}
+	if s.summary.Instances++; s.summary.GetInstances() > tagsRead {
+		return true, nil
+	}
+	s.looked++
+	instance, _, err := s.Service(at.Node, at.ID)
+	for _, tag := range instance.GetService().GetTags() {
+		s.tags[tag] = true
+	}
+	return true, err
 }
 
 // ListInstances serves CatalogService.

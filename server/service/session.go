@@ -16,7 +16,6 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
@@ -354,11 +353,11 @@ func (a *Sessions) sessionsAt(
 		}
 		for _, e := range entries {
 			full := len(page.GetSessions()) >= size || bytes >= call.PageBytesMax
-			if full && seesSession(s.Sight, e.Record) { // A page that ended elsewhere would tell that there is another one.
+			if full && seesSession(s, e.Record) { // A page that ended elsewhere would tell that there is another one.
 				return last, true, nil
 			}
 			last = e.ID
-			if len(openers) > 0 && !openers[e.Record.GetPrincipal()] || !sessionPasses(e.Record, r, created) || !seesSession(s.Sight, e.Record) {
+			if len(openers) > 0 && !openers[e.Record.GetPrincipal()] || !sessionPasses(e.Record, r, created) || !seesSession(s, e.Record) {
 				continue
 			}
 			if e.Record.Objects, err = s.Objects(e.ID); err != nil {
@@ -379,9 +378,9 @@ func (a *Sessions) sessionsAt(
 	return last, true, nil
 }
 
-// seesSession reports whether a caller sees a session; a nil sight is that of one who sees all.
-func seesSession(sight *access.Sight, s *storev1.SessionRecord) bool {
-	return sight == nil || authz.SeesSession(sight, authz.SessionFacts{Name: s.GetName(), Node: s.GetNode(), Maker: s.GetPrincipal()})
+// seesSession reports whether the caller that reads a snapshot sees a session.
+func seesSession(at *call.Snapshot, s *storev1.SessionRecord) bool {
+	return at.Sight == nil || authz.SeesSession(at.Sight, authz.SessionFacts{Name: s.GetName(), Node: s.GetNode(), Maker: s.GetPrincipal()})
 }
 
 // sessionPasses tells whether a session passes all filters but that of its opener.
