@@ -68,8 +68,9 @@ func (n *node) renameChecks(s *storev1.Service) error {
 		return err
 	}
 	for _, k := range checks {
+		before := proto.CloneOf(k)
 		k.ServiceName = s.GetName()
-		if err := n.saveCheck(k, nil); err != nil {
+		if err := n.saveCheck(k, before); err != nil {
 			return err
 		}
 	}

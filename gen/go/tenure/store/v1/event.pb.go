@@ -2200,10 +2200,13 @@ type CheckPut struct {
 	ServiceName string `protobuf:"bytes,6,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
 	// The instance that it was about before, if it moved from that; empty: it did not. Set from cluster version 3 on.
 	PreviousServiceId string `protobuf:"bytes,7,opt,name=previous_service_id,json=previousServiceId,proto3" json:"previous_service_id,omitempty"`
-	// Name of the service of that instance, where it is another one than service_name; empty: it is not. Set from cluster version 3 on.
+	// Name of the service that it was about before, if that is another one than service_name: it moved from an instance of that, or its
+	// instance is of another service now; empty: it is not. Set from cluster version 3 on.
 	PreviousServiceName string `protobuf:"bytes,8,opt,name=previous_service_name,json=previousServiceName,proto3" json:"previous_service_name,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Whether it was about the node before, and is about an instance now. Set from cluster version 3 on.
+	PreviousNode  bool `protobuf:"varint,9,opt,name=previous_node,json=previousNode,proto3" json:"previous_node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckPut) Reset() {
@@ -2290,6 +2293,13 @@ func (x *CheckPut) GetPreviousServiceName() string {
 		return x.PreviousServiceName
 	}
 	return ""
+}
+
+func (x *CheckPut) GetPreviousNode() bool {
+	if x != nil {
+		return x.PreviousNode
+	}
+	return false
 }
 
 // CheckStatusChanged has a whole check after a change of its status.
@@ -2776,7 +2786,7 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1d\n" +
 	"\n" +
 	"service_id\x18\x02 \x01(\tR\tserviceId\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\xd9\x02\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\xfe\x02\n" +
 	"\bCheckPut\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12,\n" +
 	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\x12'\n" +
@@ -2785,7 +2795,8 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\rservice_names\x18\x05 \x03(\tR\fserviceNames\x12!\n" +
 	"\fservice_name\x18\x06 \x01(\tR\vserviceName\x12.\n" +
 	"\x13previous_service_id\x18\a \x01(\tR\x11previousServiceId\x122\n" +
-	"\x15previous_service_name\x18\b \x01(\tR\x13previousServiceName\"\xb9\x02\n" +
+	"\x15previous_service_name\x18\b \x01(\tR\x13previousServiceName\x12#\n" +
+	"\rprevious_node\x18\t \x01(\bR\fpreviousNode\"\xb9\x02\n" +
 	"\x12CheckStatusChanged\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12,\n" +
 	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\x12'\n" +
