@@ -142,9 +142,11 @@ func (c *Change) save(id layout.QueryID, before *storev1.QueryRecord, q *storev1
 		return err
 	}
 	c.Rows.Set(layout.QueryRow(id), value)
-	c.Command.Emit(&storev1.Event{Kind: &storev1.Event_QueryPut{QueryPut: &storev1.QueryPut{
-		QueryId: id[:], Query: proto.CloneOf(q), CreateRevision: r.GetCreateRevision(),
-	}}})
+	put := &storev1.QueryPut{QueryId: id[:], Query: proto.CloneOf(q), CreateRevision: r.GetCreateRevision()}
+	if name := before.GetQuery().GetName(); name != q.GetName() {
+		put.PreviousName = name
+	}
+	c.Command.Emit(&storev1.Event{Kind: &storev1.Event_QueryPut{QueryPut: put}})
 	return nil
 }
 

@@ -2493,8 +2493,10 @@ type QueryPut struct {
 	Query *Query `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// Revision that created it.
 	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Its name before, if it was another; otherwise empty.
+	PreviousName  string `protobuf:"bytes,4,opt,name=previous_name,json=previousName,proto3" json:"previous_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueryPut) Reset() {
@@ -2546,6 +2548,13 @@ func (x *QueryPut) GetCreateRevision() uint64 {
 		return x.CreateRevision
 	}
 	return 0
+}
+
+func (x *QueryPut) GetPreviousName() string {
+	if x != nil {
+		return x.PreviousName
+	}
+	return ""
 }
 
 // QueryDeleted says that a prepared query was deleted.
@@ -2811,11 +2820,12 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"service_id\x18\x03 \x01(\tR\tserviceId\x12#\n" +
 	"\rservice_names\x18\x04 \x03(\tR\fserviceNames\x12!\n" +
-	"\fservice_name\x18\x05 \x01(\tR\vserviceName\"|\n" +
+	"\fservice_name\x18\x05 \x01(\tR\vserviceName\"\xa1\x01\n" +
 	"\bQueryPut\x12\x19\n" +
 	"\bquery_id\x18\x01 \x01(\fR\aqueryId\x12,\n" +
 	"\x05query\x18\x02 \x01(\v2\x16.tenure.store.v1.QueryR\x05query\x12'\n" +
-	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\"g\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x12#\n" +
+	"\rprevious_name\x18\x04 \x01(\tR\fpreviousName\"g\n" +
 	"\fQueryDeleted\x12\x19\n" +
 	"\bquery_id\x18\x01 \x01(\fR\aqueryId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12(\n" +
