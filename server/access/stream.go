@@ -18,6 +18,7 @@ type Stream struct {
 	method    string
 	end       context.CancelCauseFunc
 	grant     atomic.Pointer[Grant] // of the last message; nil if nothing was decided
+	fixed     atomic.Pointer[fixed] // by what it decided what it shows; nil: it has not, see See
 	// free says that a message was taken about which nothing was decided, because this member knew of no rights. Before the first message it
 	// is not set: that one is decided about by what the member has then.
 	free atomic.Bool
@@ -205,7 +206,7 @@ func (r *Reviews) Next(ctx context.Context) {
 // refused, it asks once what the cluster has.
 func (a *Authority) review(ctx context.Context, now storage.RightsState, changed bool) {
 	refused := map[*Stream]uint64{}
-	for _, s := range a.open() {
+	for _, s := range a.endOthers(a.open(), now) {
 		at, err := s.check(now, changed)
 		switch {
 		case err == nil:

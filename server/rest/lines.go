@@ -73,7 +73,7 @@ func between(
 	}
 	at := &tenurev1.ResponseHeader{
 		ClusterId: header.GetClusterId(), HistoryId: header.GetHistoryId(), MemberId: header.GetMemberId(),
-		Revision: reached, Term: header.GetTerm(),
+		Revision: reached, Term: header.GetTerm(), Filtered: header.GetFiltered(),
 	}
 	history, err := hex.DecodeString(header.GetHistoryId())
 	if err != nil || len(history) != len([16]byte{}) {

@@ -13,8 +13,10 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/seen"
 	"github.com/tenure-io/tenure/server/selection"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -37,8 +39,10 @@ type watchStream struct {
 	stream  grpc.ServerStreamingServer[tenurev1.WatchResponse]
 	resumer selection.Resumer
 	taken   time.Time      // when the request came, or a little later
-	reached watch.Position // everything up to it was sent
+	reached watch.Position // everything up to it was sent, or is not shown to the caller
 	left    int            // events until the limit; negative: no limit
+	sight   *access.Sight  // what the caller sees; nil: all that it watches
+	partial bool           // the initial state was not sent whole
 }
 
 // Watch serves WatchService.
@@ -66,13 +70,17 @@ func (a *Watches) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingSer
 	// The initial state takes none of the time: a stream that ended cleanly within it would look as if there were no more.
 	ctx, over := plan.timed(ctx, r.GetInitial())
 	defer over()
-	return w.ended(a.hub.Watch(ctx, watch.Request{
+	request := watch.Request{
 		Selectors: plan.selectors,
 		After:     plan.after,
 		Progress:  plan.progress,
 		Prove:     a.currency.prove,
 		Taker:     takerOf(w),
-	}, w.send))
+	}
+	if w.sight != nil {
+		request.View = w.viewOf(plan.selectors)
+	}
+	return w.ended(a.hub.Watch(ctx, request, w.send))
 }
 
 // timed returns a context that ends when the time of the watch is up, if it begins now.
@@ -108,7 +116,7 @@ func (t *watchTaker) Await(context.Context) error { return t.to.Await() }
 // Offer sends a batch that others get, too, if it is one message.
 func (t *watchTaker) Offer(b watch.Batch) (sent bool) {
 	w := t.watch
-	if w.left >= 0 || b.Shared == nil {
+	if w.left >= 0 || w.sight != nil || b.Shared == nil {
 		return false
 	}
 	defer func() {
@@ -135,7 +143,36 @@ func (w *watchStream) start(ctx context.Context, plan *watchPlan) error {
 	if err := w.api.settleStart(ctx, plan); err != nil {
 		return err
 	}
+	if err := w.look(ctx); err != nil {
+		return err
+	}
 	return w.stream.Send(w.started(plan.after))
+}
+
+// look fixes what the caller sees by what this member has, if the watch shows no more than that.
+func (w *watchStream) look(ctx context.Context) error {
+	if !w.request.GetVisibleOnly() {
+		return nil
+	}
+	s, err := w.api.LocalSnapshot()
+	if err != nil {
+		return err
+	}
+	defer w.api.CloseSnapshot(s)
+	w.sight, err = access.See(ctx, s.Reader, s.At)
+	return err
+}
+
+// viewOf returns what leaves out of batches what the caller does not see. The watch has come on where nothing is left of one.
+func (w *watchStream) viewOf(selectors watch.Selectors) func(watch.Batch) (watch.Batch, error) {
+	events := &seen.Events{Sight: w.sight, Selectors: selectors, Store: w.api.Node.Store}
+	return func(b watch.Batch) (watch.Batch, error) {
+		shown, err := events.Show(b.Events)
+		if err == nil && len(shown) == 0 {
+			w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
+		}
+		return watch.Batch{Events: shown, Through: b.Through}, err
+	}
 }
 
 // started returns the first message, and notes where the watch begins.
@@ -156,14 +193,19 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 		return err
 	}
 	defer w.api.CloseSnapshot(s)
+	if w.request.GetVisibleOnly() {
+		if w.sight, err = access.See(ctx, s.Reader, s.At); err != nil {
+			return err
+		}
+		w.partial = true
+	}
 	plan.after = watch.Position{Revision: s.At.Revision, Index: watch.Whole}
 	sender := call.NewHeldSender(w.stream.Send, w.api.PatienceWithClients())
 	defer sender.Close()
 	if err := sender.Send(ctx, w.started(plan.after)); err != nil {
 		return err
 	}
-	state := &initialState{api: w.api, at: s, keysOnly: w.request.GetKeysOnly()}
-	state.send = func(part *tenurev1.WatchInitial) error {
+	send := func(part *tenurev1.WatchInitial) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -176,18 +218,28 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 		}
 		return sender.Send(ctx, response)
 	}
-	return state.sendAll(plan.selectors)
+	state := &seen.State{
+		Caller: w.api.Caller, At: s, Selectors: plan.selectors, Sight: w.sight, KeysOnly: w.request.GetKeysOnly(), Send: send,
+	}
+	if err := state.SendAll(ctx); err != nil {
+		return err
+	}
+	w.partial = false
+	return nil
 }
 
 // header returns the header of a message; its revision is the one that the watch has reached.
 func (w *watchStream) header(revision uint64) *tenurev1.ResponseHeader {
 	h := w.api.Header(w.api.Node.Store().Applied())
-	h.Revision = revision
+	h.Revision, h.Filtered = revision, w.sight != nil
 	return h
 }
 
 // ended returns the error that a watch ends with; none for one that had what it wanted.
 func (w *watchStream) ended(err error) error {
+	if ctx := w.stream.Context(); w.request.GetVisibleOnly() && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx) // A message that could not be sent says only that the stream has ended.
+	}
 	switch {
 	case errors.Is(err, errWatchOver), errors.Is(err, errWatchLimit):
 		return nil
@@ -204,7 +256,8 @@ func (w *watchStream) ended(err error) error {
 			With("resume_token", w.resumer.Token(w.reached)).
 			With("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))
 	default:
-		if e, ok := errors.AsType[*reason.Error](err); ok && ended(e.Reason) {
+		// Behind an initial state of which parts are missing, nothing resumes.
+		if e, ok := errors.AsType[*reason.Error](err); ok && ended(e.Reason) && !w.partial {
 			_ = e.With("resume_token", w.resumer.Token(w.reached))
 		}
 		return err

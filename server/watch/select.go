@@ -247,6 +247,39 @@ func (s *Selectors) passes(e *storev1.Event) bool {
 	}
 }
 
+// KeyOf returns the key that an event is about, or whose lock it is about; false for other events.
+func KeyOf(e *storev1.Event) (key string, ok bool) {
+	sub := subjectOf(e)
+	return sub.key, sub.class == classKey || sub.class == classLock
+}
+
+// SessionOf returns the session that an event is about; false for other events.
+func SessionOf(e *storev1.Event) (id storage.SessionID, ok bool) {
+	sub := subjectOf(e)
+	return sub.session, sub.class == classSession
+}
+
+// Names reports whether the selectors have the very key, lock or session that an event is about, besides what they select by prefixes, a range or all
+// at once.
+func (s *Selectors) Names(e *storev1.Event) bool {
+	switch sub := subjectOf(e); sub.class {
+	case classKey:
+		return slices.Contains(s.Keys, sub.key)
+	case classLock:
+		return slices.Contains(s.Locks, sub.key)
+	case classSession:
+		return slices.Contains(s.Sessions, sub.session)
+	default:
+		return false
+	}
+}
+
+// SelectsOn reports whether something on a node is selected that counts for some services. The node is in lower case.
+func (s *Selectors) SelectsOn(node string, services ...string) bool {
+	return s.AllNodes || slices.Contains(s.Nodes, node) || s.AllServices && len(services) > 0 ||
+		slices.ContainsFunc(services, func(name string) bool { return slices.Contains(s.Services, name) })
+}
+
 // match reports whether an event is selected. The index finds the same by other means.
 func (s *Selectors) match(e *storev1.Event) bool {
 	sub := subjectOf(e)
@@ -260,8 +293,7 @@ func (s *Selectors) match(e *storev1.Event) bool {
 	case classSession:
 		selected = s.AllSessions || slices.Contains(s.Sessions, sub.session)
 	case classCatalog:
-		selected = s.AllNodes || slices.Contains(s.Nodes, sub.node) || s.AllServices && len(sub.services) > 0 ||
-			slices.ContainsFunc(sub.services, func(name string) bool { return slices.Contains(s.Services, name) })
+		selected = s.SelectsOn(sub.node, sub.services...)
 	case classQuery:
 		selected = s.AllQueries
 	case classNone:

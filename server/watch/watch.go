@@ -33,6 +33,9 @@ type Request struct {
 	Taker Taker
 	// Near ends the watch with ErrFar where much of history would have to be read, for who can as well look at the present.
 	Near bool
+	// View returns what is delivered of a batch of events, in place of it; of one that has no events left, nothing is, but the watch has come on. Nil
+	// delivers all. Its Taker must not take what others get, too.
+	View func(Batch) (Batch, error)
 }
 
 // Taker is where the batches of a watch go that cannot always be sent. While a watch waits for it nothing is kept for the watch.
@@ -105,6 +108,9 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 		passed := h.passing(p.behind(w.after))
 		changed := w.look()
 		batch, more, err := w.next(ctx)
+		if err == nil && r.View != nil && len(batch.Events) > 0 {
+			batch, err = r.View(batch)
+		}
 		if err != nil {
 			return err
 		}

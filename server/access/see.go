@@ -1,0 +1,149 @@
+package access
+
+import (
+	"context"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// fixed is by what a stream decided what it shows: it ends when that is otherwise. It does not change.
+type fixed struct {
+	// at is the last state of which it is known that it is not otherwise.
+	at asOf
+	// enforced says that rules are enforced. Where they are not the stream shows all, whatever rights are.
+	enforced bool
+	// rights are the caller's; nil: none.
+	rights *authz.Rights
+}
+
+// See decides, by a snapshot, what the stream of a context shows to its caller from then on; nil: all that it asks for. A review ends the stream when the
+// caller's rules are no longer those of the snapshot, or when it is no longer so that rules are enforced, or that they are not. A stream asks once. One
+// inside this process, which passed no gate, shows all.
+func See(ctx context.Context, s *storage.Reader, at storage.Applied) (*Sight, error) {
+	stream, ok := ctx.Value(grantKey{}).(*Stream)
+	if !ok {
+		return nil, nil
+	}
+	return stream.see(s, at)
+}
+
+// see is See for a stream.
+func (s *Stream) see(state *storage.Reader, at storage.Applied) (*Sight, error) {
+	f, g := &fixed{enforced: s.authority.enforces(s.method, at.AuthMode)}, s.grant.Load()
+	if !f.enforced {
+		s.fixed.Store(f)
+		return nil, nil
+	}
+	if g == nil {
+		return nil, errChanged()
+	}
+	who, err := s.authority.who(state, at, g.caller)
+	if err != nil {
+		return nil, err
+	}
+	if who.Cause != "" {
+		return nil, denial(who, authz.Need{Kind: authz.Any})
+	}
+	f.rights = who.rights
+	s.fixed.Store(f)
+	for _, need := range g.needs {
+		if need.Part && !who.Covers(need) {
+			return &Sight{who: who, enforced: true}, nil
+		}
+	}
+	return nil, nil
+}
+
+// glance looks whether streams may go on showing what they do, by what this member has. It belongs to one review and must be closed. However many
+// streams a caller has, its rules are compared once.
+type glance struct {
+	authority *Authority
+	state     *storage.Reader // nil: nothing was looked up yet
+	at        storage.Applied
+	same      map[[2]*authz.Rights]bool
+}
+
+// differs reports whether what a stream shows was decided otherwise now. Of a caller whose credential is not accepted any more, the review says that.
+func (l *glance) differs(s *Stream, now storage.RightsState) (bool, error) {
+	f := s.fixed.Load()
+	if f == nil || f.at == stateOf(now) {
+		return false, nil
+	}
+	if l.state == nil {
+		l.state = l.authority.node.Store().NewReader()
+		var err error
+		if l.at, err = l.state.Applied(); err != nil {
+			return false, err
+		}
+	}
+	seen := &fixed{at: stateOf(l.at.Rights()), enforced: l.authority.enforces(s.method, l.at.AuthMode)}
+	if seen.enforced != f.enforced {
+		return true, nil
+	}
+	if g := s.grant.Load(); f.enforced && g != nil {
+		who, err := l.authority.who(l.state, l.at, g.caller)
+		switch {
+		case err != nil:
+			return false, err
+		case who.Cause != "":
+			return false, nil
+		case !l.sameRules(f.rights, who.rights):
+			return true, nil
+		}
+		seen.rights = who.rights // Those of before need not be kept.
+	}
+	s.fixed.Store(seen)
+	return false, nil
+}
+
+// sameRules reports whether a caller has the same rules as before.
+func (l *glance) sameRules(before, now *authz.Rights) bool {
+	if before == now {
+		return true
+	}
+	pair := [2]*authz.Rights{before, now}
+	same, known := l.same[pair]
+	if !known {
+		if l.same == nil {
+			l.same = map[[2]*authz.Rights]bool{}
+		}
+		same = before.Same(now)
+		l.same[pair] = same
+	}
+	return same
+}
+
+// close ends the look.
+func (l *glance) close() error {
+	if l.state == nil {
+		return nil
+	}
+	return l.state.Close()
+}
+
+// errOtherRights is the error for a stream that shows what its caller saw when it began.
+func errOtherRights() error {
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED,
+		"the caller's rights changed, and the call shows what it was allowed to see before; make it again")
+}
+
+// endOthers ends the streams that would show something else if they began now, and returns the others.
+func (a *Authority) endOthers(streams []*Stream, now storage.RightsState) []*Stream {
+	l := &glance{authority: a}
+	left := streams[:0]
+	for _, s := range streams {
+		switch differs, err := l.differs(s, now); {
+		case err != nil:
+			s.end(err)
+		case differs:
+			s.end(errOtherRights())
+		default:
+			left = append(left, s)
+		}
+	}
+	_ = l.close() // That it does not close changes nothing for the streams.
+	return left
+}
