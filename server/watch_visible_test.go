@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func beholders() []*beholder {
 		{
 			name:  "neighbours",
 			rules: "key \"a\" ro\nkey \"a/10\" ro\nkey \"a0\"* ro\nsession \"we\" read\nnode \"n\" read\nservice \"webx\" read\nquery \"we\" read",
-			key:   none, session: noSession, node: none, service: none, query: none,
+			key:   is("a"), session: noSession, node: none, service: none, query: none,
 		},
 		{
 			name:    "prefixes",
@@ -182,22 +183,29 @@ func everything() *tenurev1.WatchRequest {
 // follow watches as a caller until everything up to a revision was shown, and calls visit with each message.
 func (m *member) follow(ctx context.Context, t *testing.T, r *tenurev1.WatchRequest, until uint64, visit func(*tenurev1.WatchResponse)) {
 	t.Helper()
+	if err := m.followed(ctx, r, until, visit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// followed is follow for goroutines other than that of the test.
+func (m *member) followed(ctx context.Context, r *tenurev1.WatchRequest, until uint64, visit func(*tenurev1.WatchResponse)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	stream, err := tenurev1.NewWatchServiceClient(m.conn).Watch(ctx, r)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	complete := !r.GetInitial()
 	for {
 		message, err := stream.Recv()
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		visit(message)
 		complete = complete || message.GetInitial().GetComplete()
 		if complete && message.GetHeader().GetRevision() >= until && (message.GetProgress() != nil || message.GetInitial() != nil) {
-			return
+			return nil
 		}
 	}
 }
@@ -250,64 +258,75 @@ func TestAWatchShowsThePartThatItsCallerSees(t *testing.T) {
 	}
 	owner := slices.IndexFunc(all, func(b *beholder) bool { return b.rules == ownRules })
 	world := &changes{m: m, ctx: as(t.Context(), admin), own: as(t.Context(), all[owner].token), policy: fmt.Sprint("p", owner), random: rand.New(rand.NewPCG(1, 2)), sessions: map[string][2]string{}}
-	for range 60 {
-		world.change(t)
-	}
-	status, err := m.Put(world.ctx, &tenurev1.PutRequest{Key: "z", Content: text("v")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	begins := status.GetHeader().GetRevision()
 	sights := make([]*shown, len(all))
 	for i, b := range all {
 		sights[i] = &shown{t: t, who: b, things: map[string]string{}}
-		r := everything()
-		r.Initial = true
-		m.follow(as(t.Context(), b.token), t, r, begins, func(message *tenurev1.WatchResponse) {
-			b.wantFiltered(t, message)
-			sights[i].initial(message.GetInitial())
-		})
 	}
-	for range 240 {
-		world.change(t)
+	begins := uint64(0)
+	for range 16 {
+		for range 25 {
+			world.change(t)
+		}
+		last, err := m.Put(world.ctx, &tenurev1.PutRequest{Key: "z", Content: text("v")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begins = world.compare(t, all, sights, begins, last.GetHeader().GetRevision())
 	}
-	last, err := m.Put(world.ctx, &tenurev1.PutRequest{Key: "z", Content: text("w")})
-	if err != nil {
-		t.Fatal(err)
+	for i, b := range all {
+		t.Logf("%s: was told of %d ends", b.name, sights[i].deleted)
 	}
-	ends := last.GetHeader().GetRevision()
+}
+
+// compare follows all callers from one revision to another; from zero, with the initial state. It returns the other.
+func (c *changes) compare(t *testing.T, all []*beholder, sights []*shown, begins, ends uint64) uint64 {
+	t.Helper()
 	truth := &shown{t: t, who: all[len(all)-1], things: map[string]string{}}
 	r := everything()
 	r.Initial, r.VisibleOnly = true, false
-	m.follow(world.ctx, t, r, ends, func(message *tenurev1.WatchResponse) { truth.initial(message.GetInitial()) })
+	c.m.follow(c.ctx, t, r, ends, func(message *tenurev1.WatchResponse) { truth.initial(message.GetInitial()) })
+	var following sync.WaitGroup
 	for i, b := range all {
-		got := sights[i]
-		r := everything()
-		r.AfterRevision = begins
-		m.follow(as(t.Context(), b.token), t, r, ends, func(message *tenurev1.WatchResponse) {
-			b.wantFiltered(t, message)
-			for _, e := range message.GetEvents().GetEvents() {
-				got.event(e)
+		following.Go(func() {
+			fresh := &shown{t: t, who: b, things: map[string]string{}}
+			r := everything()
+			r.Initial = true
+			if err := c.m.followed(as(t.Context(), b.token), r, ends, func(message *tenurev1.WatchResponse) {
+				b.wantFiltered(t, message)
+				fresh.initial(message.GetInitial())
+			}); err != nil {
+				t.Error(err)
+			}
+			if begins == 0 {
+				maps.Copy(sights[i].things, fresh.things)
+				return
+			}
+			r = everything()
+			r.AfterRevision = begins
+			if err := c.m.followed(as(t.Context(), b.token), r, ends, func(message *tenurev1.WatchResponse) {
+				b.wantFiltered(t, message)
+				for _, e := range message.GetEvents().GetEvents() {
+					sights[i].event(e)
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+			want := map[string]string{}
+			for thing, value := range truth.things {
+				if b.sees(thing, value, c.sessions) {
+					want[thing] = value
+				}
+			}
+			if !maps.Equal(fresh.things, want) {
+				t.Errorf("%s: the initial state has %v, want %v", b.name, fresh.things, want)
+			}
+			if !maps.Equal(sights[i].things, want) {
+				t.Errorf("%s: the events leave %v, want %v", b.name, sights[i].things, want)
 			}
 		})
-		fresh := &shown{t: t, who: b, things: map[string]string{}}
-		r = everything()
-		r.Initial = true
-		m.follow(as(t.Context(), b.token), t, r, ends, func(message *tenurev1.WatchResponse) { fresh.initial(message.GetInitial()) })
-		want := map[string]string{}
-		for thing, value := range truth.things {
-			if b.sees(thing, value, world.sessions) {
-				want[thing] = value
-			}
-		}
-		if !maps.Equal(fresh.things, want) {
-			t.Errorf("%s: the initial state has %v, want %v", b.name, fresh.things, want)
-		}
-		if !maps.Equal(got.things, want) {
-			t.Errorf("%s: the events leave %v, want %v", b.name, got.things, want)
-		}
-		t.Logf("%s: sees %d of %d, and was told of %d ends", b.name, len(want), len(truth.things), got.deleted)
 	}
+	following.Wait()
+	return ends
 }
 
 // changes makes changes at random.

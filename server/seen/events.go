@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -13,7 +12,7 @@ import (
 // Events shows events that a watch selects to a caller with a sight.
 type Events struct {
 	// Sight is what the caller sees.
-	Sight *access.Sight
+	Sight authz.Coverer
 	// Selectors are what the watch selects.
 	Selectors watch.Selectors
 	// Store knows the sessions that events are about.
