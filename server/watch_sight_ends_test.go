@@ -36,7 +36,9 @@ type sightWatches struct {
 // open opens a watch of a caller; empty for one without a credential.
 func (s *sightWatches) open(name, token string, r *tenurev1.WatchRequest) {
 	s.t.Helper()
-	w := &sightWatch{ctx: as(s.t.Context(), token), r: r}
+	ctx, cancel := context.WithTimeout(as(s.t.Context(), token), 2*patience)
+	s.t.Cleanup(cancel)
+	w := &sightWatch{ctx: ctx, r: r}
 	s.all[name] = w
 	s.again(w)
 }
