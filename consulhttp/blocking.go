@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -35,6 +36,8 @@ const (
 	// turnsMax is how many requests may read at a time what they waited for, and as many stale ones: one change may end many waits, and their reads
 	// together would be more calls than a member serves.
 	turnsMax = 256
+	// rightsTriesMax is how often an answer is read again during which rights changed.
+	rightsTriesMax = 3
 	// rewatchPause is how long an agent waits before it watches again, after it lost its member.
 	rewatchPause = 200 * time.Millisecond
 	// progressInterval is how often a watch proves that it is current; nobody looks at that.
@@ -86,12 +89,21 @@ type selection struct {
 	counts func(ctx context.Context, e *tenurev1.Event) (bool, error)
 	// counted names counts and also: two that do not count the same have different names where their requests are equal.
 	counted string
+	// keysOnly says that of keys no more than their names are shown.
+	keysOnly bool
+	// whole says that the watch is refused if the caller may not see all of it.
+	whole bool
+}
+
+// inPart reports whether the watch may show its caller a part: not if the selection names all that it is about.
+func (s selection) inPart() bool {
+	return !s.whole && len(s.request.GetKeys())+len(s.request.GetSessionIds()) == 0
 }
 
 // name names the events that the selection counts.
 func (s selection) name() (string, error) {
 	request, err := proto.MarshalOptions{Deterministic: true}.Marshal(s.request)
-	return s.counted + "\x00" + string(request), err
+	return strconv.FormatBool(s.keysOnly) + s.counted + "\x00" + string(request), err
 }
 
 // read is a read that may wait for a change.
@@ -110,14 +122,22 @@ type read struct {
 // answered waits until something has changed after the index, or the time is up, and returns what respond makes then. What one change wakes, and
 // asks for the same, gets one answer.
 func (c *core) answered(ctx context.Context, r read, respond func(context.Context, outcome) (*reply.Answer, error)) (*reply.Answer, error) {
+	settled := func(ctx context.Context, waited outcome) (*reply.Answer, error) {
+		for tries := 1; ; tries++ {
+			a, err := respond(ctx, waited)
+			if !rightsChanged(err) || tries == rightsTriesMax || ctx.Err() != nil {
+				return a, err
+			}
+		}
+	}
 	if r.blocking.index == 0 {
-		return respond(ctx, unknown)
+		return settled(ctx, unknown)
 	}
 	waited, watch, err := c.await(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	inTurn := func() (*reply.Answer, error) { return c.inTurn(ctx, r, waited, respond) }
+	inTurn := func() (*reply.Answer, error) { return c.inTurn(ctx, r, waited, settled) }
 	if watch == nil {
 		return inTurn()
 	}
@@ -179,7 +199,7 @@ func (c *core) await(ctx context.Context, r read) (outcome, *wake.Watch, error) 
 	out, watch, err := c.awaitShared(inTime, r)
 	switch {
 	case err == nil:
-	case compacted(err):
+	case compacted(err), rightsChanged(err):
 		out = unknown
 	case ctx.Err() == nil && inTime.Err() != nil:
 		if r.consistency == ask.Stale && vain == unchanged && !c.reached(ctx, r, r.blocking.index) {
@@ -191,9 +211,8 @@ func (c *core) await(ctx context.Context, r read) (outcome, *wake.Watch, error) 
 	}
 	if out == changed {
 		c.metrics.wakes.Inc()
-		return out, watch, nil
 	}
-	return out, nil, nil
+	return out, watch, nil
 }
 
 // awaitShared waits for the first event after the index that counts, with a watch that others may wait with.
@@ -216,13 +235,15 @@ func (c *core) awaitShared(ctx context.Context, r read) (outcome, *wake.Watch, e
 		After:  r.blocking.index,
 		Watch: func(ctx context.Context) wake.End {
 			revision, failure := c.awaitSettled(ctx, r)
-			return wake.End{Revision: revision, Err: failure, Own: ofShare(failure)}
+			return wake.End{Revision: revision, Err: failure, Own: ofShare(failure), All: rightsChanged(failure)}
 		},
 	})
 	if err != nil {
 		return unknown, nil, err
 	}
 	switch end := watch.End(); {
+	case end.All: // All see now what their caller may see, or that it may not.
+		return unknown, watch, nil
 	case end.Err != nil:
 		return unknown, nil, end.Err
 	case end.Revision > 0:
@@ -240,6 +261,11 @@ func ofShare(err error) bool {
 	default:
 		return status.Code(err) == codes.ResourceExhausted
 	}
+}
+
+// rightsChanged reports whether a call, or the reading of an answer, ended because rights have changed.
+func rightsChanged(err error) bool {
+	return errors.Is(err, reply.ErrRightsChanged) || errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED
 }
 
 // compacted reports whether a watch could not begin, or go on, for want of history.
@@ -295,7 +321,7 @@ func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (uint64, er
 	}()
 	go func() {
 		revision, err := c.awaitEvent(ctx, also, after)
-		if status.Code(err) == codes.PermissionDenied { // To watch a node takes rights that to read a service on it does not.
+		if status.Code(err) == codes.PermissionDenied { // Members of before visible_only take the right to read all services for it.
 			<-ctx.Done()
 			err = ctx.Err()
 		}
@@ -308,12 +334,15 @@ func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (uint64, er
 }
 
 // awaitEvent waits for the first event after a revision that counts for a selection. At an agent it continues with another member when
-// the one that it watches is gone: all know the same history.
+// the one that it watches is gone: all know the same history. But what a caller sees who sees only a part may have changed in between.
 func (c *core) awaitEvent(ctx context.Context, s selection, after uint64) (uint64, error) {
-	for {
-		revision, err := c.awaitEventOnce(ctx, s, after)
+	for again := false; ; again = true {
+		revision, part, err := c.awaitEventOnce(ctx, s, after, again)
 		if c.options.Agent == nil || !broken(err) {
 			return revision, err
+		}
+		if part {
+			return 0, reply.ErrRightsChanged
 		}
 		pause := time.NewTimer(rewatchPause)
 		select {
@@ -325,40 +354,65 @@ func (c *core) awaitEvent(ctx context.Context, s selection, after uint64) (uint6
 	}
 }
 
-// awaitEventOnce is awaitEvent with one member.
-func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64) (uint64, error) {
+// awaitEventOnce is awaitEvent with one member. It reports whether the caller sees only a part; then it does not watch again.
+func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64, again bool) (_ uint64, part bool, _ error) {
 	request := s.request
 	request.KeysOnly = true
 	request.AfterRevision = after
 	request.ProgressInterval = durationpb.New(progressInterval)
+	request.VisibleOnly = s.inPart()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.watches.Watch(ctx, request)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	for {
 		message, err := stream.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			return 0, nil
+			return 0, part, nil
 		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
 			if after == indexEmpty && reply.RevisionOf(err) == 0 {
-				return c.awaitEventOnce(ctx, s, 0)
+				return c.awaitEventOnce(ctx, s, 0, again)
 			}
-			return 0, nil
+			return 0, part, nil
 		case err != nil:
-			return 0, err
+			return 0, part, err
+		}
+		if message.GetStarted() != nil && message.GetHeader().GetFiltered() {
+			part = true
+			s.whole, err = c.listsAll(ctx, s)
+			switch {
+			case err != nil:
+				return 0, part, err
+			case s.whole:
+				return c.awaitEventOnce(ctx, s, after, again)
+			case again:
+				return 0, part, reply.ErrRightsChanged
+			}
 		}
 		for _, e := range message.GetEvents().GetEvents() {
 			if s.counts == nil {
-				return e.GetRevision(), nil
+				return e.GetRevision(), part, nil
 			}
 			if counts, err := s.counts(ctx, e); counts || err != nil {
-				return e.GetRevision(), err
+				return e.GetRevision(), part, err
 			}
 		}
 	}
+}
+
+// listsAll reports whether the caller may list all keys that a selection is about. Whoever may do so, and may not watch them all, would wait for changes
+// in vain that the list shows.
+func (c *core) listsAll(ctx context.Context, s selection) (bool, error) {
+	if len(s.request.GetPrefixes()) == 0 {
+		return false, nil
+	}
+	list, err := c.kv.List(ctx, &tenurev1.ListRequest{
+		Prefix: s.request.GetPrefixes()[0], KeysOnly: s.keysOnly, PageSize: 1, Read: ask.ReadOptions(ask.Stale), VisibleOnly: true,
+	})
+	return err == nil && !list.GetHeader().GetFiltered(), err
 }
 
 // broken reports whether a watch ended with the connection to its member, or could not begin for want of one.
@@ -415,21 +469,21 @@ func (c *core) revisionOf(ctx context.Context, r read, how *tenurev1.ReadOptions
 	case len(shown.GetKeys()) > 0:
 		answer, err = c.kv.Get(ctx, &tenurev1.GetRequest{Key: shown.GetKeys()[0], Read: how})
 	case len(shown.GetPrefixes()) > 0:
-		answer, err = c.kv.List(ctx, &tenurev1.ListRequest{Prefix: shown.GetPrefixes()[0], KeysOnly: true, PageSize: 1, Read: how})
+		answer, err = c.kv.List(ctx, &tenurev1.ListRequest{Prefix: shown.GetPrefixes()[0], KeysOnly: true, PageSize: 1, Read: how, VisibleOnly: true})
 	case len(shown.GetSessionIds()) > 0:
 		answer, err = c.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: shown.GetSessionIds()[0], Read: how})
 	case shown.GetAllSessions():
-		answer, err = c.sessions.ListSessions(ctx, &tenurev1.ListSessionsRequest{PageSize: 1, Read: how})
+		answer, err = c.sessions.ListSessions(ctx, &tenurev1.ListSessionsRequest{PageSize: 1, Read: how, VisibleOnly: true})
 	case len(shown.GetNodes()) > 0:
-		answer, err = c.entries.ListChecks(ctx, &tenurev1.ListChecksRequest{Node: shown.GetNodes()[0], PageSize: 1, Read: how})
+		answer, err = c.entries.ListChecks(ctx, &tenurev1.ListChecksRequest{Node: shown.GetNodes()[0], PageSize: 1, Read: how, VisibleOnly: true})
 	case shown.GetAllNodes():
-		answer, err = c.entries.ListNodes(ctx, &tenurev1.ListNodesRequest{PageSize: 1, Read: how})
+		answer, err = c.entries.ListNodes(ctx, &tenurev1.ListNodesRequest{PageSize: 1, Read: how, VisibleOnly: true})
 	case len(shown.GetServices()) > 0:
-		answer, err = c.entries.ListInstances(ctx, &tenurev1.ListInstancesRequest{Service: shown.GetServices()[0], PageSize: 1, Read: how})
+		answer, err = c.entries.ListInstances(ctx, &tenurev1.ListInstancesRequest{Service: shown.GetServices()[0], PageSize: 1, Read: how, VisibleOnly: true})
 	case shown.GetAllServices():
-		answer, err = c.entries.ListServices(ctx, &tenurev1.ListServicesRequest{PageSize: 1, Read: how})
+		answer, err = c.entries.ListServices(ctx, &tenurev1.ListServicesRequest{PageSize: 1, Read: how, VisibleOnly: true})
 	default:
-		answer, err = c.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageSize: 1, Read: how})
+		answer, err = c.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageSize: 1, Read: how, VisibleOnly: true})
 	}
 	if missing := reply.RevisionOf(err); missing > 0 {
 		return missing, nil

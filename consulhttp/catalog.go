@@ -56,8 +56,9 @@ func (q *request) nearRead() (read, error) {
 	return q.read()
 }
 
-// nearNode returns the node to which a request wants others to be near; nil if it wants none. Of one that is not registered only the name is known, and
-// one that no node can be has none. Errors may name the node that answers, so it is for those who may read what they ask for.
+// nearNode returns the node to which a request wants others to be near; nil if it wants none. Of one that is not registered only the name is known. One
+// that no node can be has none, and neither has one that the caller may not read: that tells nothing of it, as there is nothing it is near to.
+// Errors may name the node that answers, so it is for those who may read what they ask for.
 func (c *core) nearNode(ctx context.Context, q *request) (*tenurev1.Node, error) {
 	near := q.Text("near")
 	if near == "" {
@@ -69,11 +70,11 @@ func (c *core) nearNode(ctx context.Context, q *request) (*tenurev1.Node, error)
 			return nil, err
 		}
 	}
-	found, err := c.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: near, Read: ask.ReadOptions(ask.Stale)})
+	found, err := c.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: near, Read: ask.ReadOptions(ask.Stale), VisibleOnly: true})
 	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
 		return &tenurev1.Node{Name: near}, nil
-	case tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:
+	case tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
 		return &tenurev1.Node{}, nil
 	default:
 		return found.GetNode(), err
@@ -144,7 +145,7 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, err
 				return 1
 			}
 		}
-		s, err := c.stateAt(ctx, r, waited, nodes.Revision())
+		s, err := c.stateAt(ctx, r, waited, nodes.Header())
 		if err != nil {
 			return nil, err
 		}
@@ -158,11 +159,11 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, err
 	})
 }
 
-// nodePages reads all nodes.
+// nodePages reads all nodes that the caller may read.
 func (c *catalog) nodePages(ctx context.Context, r read) (*reply.Pages[*tenurev1.Node], error) {
 	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Node], error) {
-		list, err := c.nodes.ListNodes(ctx, &tenurev1.ListNodesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
-		return reply.Page[*tenurev1.Node]{Items: list.GetNodes(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
+		list, err := c.nodes.ListNodes(ctx, &tenurev1.ListNodesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency), VisibleOnly: true})
+		return reply.Page[*tenurev1.Node]{Items: list.GetNodes(), Token: list.GetNextPageToken(), Header: list.GetHeader()}, err
 	})
 }
 
@@ -179,17 +180,15 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*reply.Answer, 
 	}
 	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		out := map[string][]string{}
-		var revision uint64
-		var err error
+		read := c.servicesEverywhere
 		if wantsMeta {
-			revision, err = c.servicesOnNodes(ctx, q, r, out)
-		} else {
-			revision, err = c.servicesEverywhere(ctx, r, out)
+			read = c.servicesOnNodes
 		}
+		header, err := read(ctx, r, out)
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.stateAt(ctx, r, waited, revision)
+		s, err := c.stateAt(ctx, r, waited, header)
 		if err != nil {
 			return nil, err
 		}
@@ -197,51 +196,67 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*reply.Answer, 
 	})
 }
 
-// servicesEverywhere adds the names of all services, with their tags.
-func (c *catalog) servicesEverywhere(ctx context.Context, r read, out map[string][]string) (revision uint64, _ error) {
-	list, err := reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.ServiceSummary], error) {
-		list, err := c.nodes.ListServices(ctx, &tenurev1.ListServicesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
-		return reply.Page[*tenurev1.ServiceSummary]{Items: list.GetServices(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
+// servicePages reads all services that the caller may read.
+func (c *catalog) servicePages(ctx context.Context, r read) (*reply.Pages[*tenurev1.ServiceSummary], error) {
+	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.ServiceSummary], error) {
+		list, err := c.nodes.ListServices(ctx, &tenurev1.ListServicesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency), VisibleOnly: true})
+		return reply.Page[*tenurev1.ServiceSummary]{Items: list.GetServices(), Token: list.GetNextPageToken(), Header: list.GetHeader()}, err
 	})
+}
+
+// servicesEverywhere adds the names of all services, with their tags.
+func (c *catalog) servicesEverywhere(ctx context.Context, r read, out map[string][]string) (*tenurev1.ResponseHeader, error) {
+	list, err := c.servicePages(ctx, r)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return list.Revision(), list.Each(ctx, func(s *tenurev1.ServiceSummary) error {
+	return list.Header(), list.Each(ctx, func(s *tenurev1.ServiceSummary) error {
 		out[s.GetName()] = append([]string{}, s.GetTags()...)
 		return nil
 	})
 }
 
-// servicesOnNodes adds the names of the services on some nodes, with their tags.
-func (c *catalog) servicesOnNodes(ctx context.Context, q *request, r read, out map[string][]string) (revision uint64, _ error) {
-	on, revision, err := nodesWith(ctx, c, q, r)
+// servicesOnNodes adds the names of the services on the nodes that have the facts which a request wants, with their tags.
+func (c *catalog) servicesOnNodes(ctx context.Context, r read, out map[string][]string) (*tenurev1.ResponseHeader, error) {
+	on, header, err := nodesWith(ctx, c, r)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	all := map[string][]string{}
+	list, err := c.servicePages(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]bool{}
 	if len(on) > instances.AloneMax {
-		if _, err = c.servicesEverywhere(ctx, r, all); err != nil {
-			return 0, err
+		err = list.Each(ctx, func(s *tenurev1.ServiceSummary) error {
+			all[s.GetName()] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
+	// Whether it is a part is so for each answer to this caller, whatever nodes there are.
+	shown := at(header.GetRevision())
+	shown.Filtered = header.GetFiltered() || list.Header().GetFiltered()
 	from := instances.Reader{Client: c.nodes, Consistency: r.consistency}
-	return revision, from.On(ctx, on, slices.Sorted(maps.Keys(all)), func(s *tenurev1.Service) {
+	return shown, from.On(ctx, on, slices.Sorted(maps.Keys(all)), func(s *tenurev1.Service) {
 		out[s.GetName()] = append([]string{}, union(out[s.GetName()], s.GetTags())...) // Without tags it is not null.
 	})
 }
 
-// nodesWith returns the nodes that have the facts that a request wants; nil: it wants none.
-func nodesWith(ctx context.Context, c *catalog, q *request, r read) (on instances.Nodes, revision uint64, _ error) {
-	wants, fits := metaOf(q)
+// nodesWith returns the nodes that have the facts that a request wants, of those that the caller may read; nil: it wants none.
+func nodesWith(ctx context.Context, c *catalog, r read) (on instances.Nodes, _ *tenurev1.ResponseHeader, _ error) {
+	wants, fits := metaOf(r.request)
 	if !wants {
-		return nil, 0, nil
+		return nil, nil, nil
 	}
 	nodes, err := c.nodePages(ctx, r)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	on = instances.Nodes{}
-	return on, nodes.Revision(), nodes.Each(ctx, func(n *tenurev1.Node) error {
+	return on, nodes.Header(), nodes.Each(ctx, func(n *tenurev1.Node) error {
 		if fits(n) {
 			on[strings.ToLower(n.GetName())] = true
 		}

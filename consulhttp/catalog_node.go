@@ -57,23 +57,26 @@ type wholeNode struct {
 	node     *tenurev1.Node
 	services []*tenurev1.Service
 	checks   []*tenurev1.Check
-	revision uint64 // of the first page
+	header   *tenurev1.ResponseHeader // of the first page
 }
 
-// wholeNode reads a node. If there is none, the result has only the revision.
+// wholeNode reads a node, with what the caller may read of what is on it. If there is none, the result has only the revision.
 func (c *catalog) wholeNode(ctx context.Context, name, consistency string) (*wholeNode, error) {
 	out := &wholeNode{}
-	get := &tenurev1.GetNodeRequest{Node: name, Read: ask.ReadOptions(consistency)}
+	get := &tenurev1.GetNodeRequest{Node: name, Read: ask.ReadOptions(consistency), VisibleOnly: true}
 	for {
 		part, err := c.nodes.GetNode(ctx, get)
 		if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
-			return &wholeNode{revision: reply.RevisionOf(err)}, nil
+			return &wholeNode{header: at(reply.RevisionOf(err))}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		if out.node == nil {
-			out.node, out.revision = part.GetNode(), part.GetHeader().GetRevision()
+			out.node, out.header = part.GetNode(), part.GetHeader()
+		}
+		if part.GetHeader().GetFiltered() && !out.header.GetFiltered() {
+			return nil, reply.ErrRightsChanged
 		}
 		out.services = append(out.services, part.GetServices()...)
 		out.checks = append(out.checks, part.GetChecks()...)
@@ -111,7 +114,7 @@ func (c *catalog) nodeRead(ctx context.Context, q *request, counted kinds, shown
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.stateAt(ctx, r, waited, n.revision)
+		s, err := c.stateAt(ctx, r, waited, n.header)
 		if err != nil {
 			return nil, err
 		}

@@ -66,7 +66,7 @@ func newCore(o Options) (*core, error) {
 
 // beginLong waits for a turn to answer a request with more than a page. The turn ends with the request.
 func (c *core) beginLong(ctx context.Context, q *request) error {
-	if c.longs == nil {
+	if c.longs == nil || q.long {
 		return nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, wake.TurnPatience)
@@ -78,7 +78,7 @@ func (c *core) beginLong(ctx context.Context, q *request) error {
 	case err != nil:
 		return reply.Refusal(http.StatusTooManyRequests, "Too many long answers to this address are not read yet; all clients together can have %d.", agentLongsMax)
 	}
-	q.ends = append(q.ends, end)
+	q.ends, q.long = append(q.ends, end), true
 	return nil
 }
 
@@ -91,11 +91,15 @@ func (c *core) policy(ctx context.Context) string {
 	})
 }
 
-// stateAt returns what the headers of a read say that shows a revision, after a wait.
-func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (reply.State, error) {
-	c.shared.Saw(revision)
-	s := reply.State{Index: revision, Consistency: r.consistency, KnownLeader: true}
-	if waited == unchanged {
+// at is the header of a call that says no more than its revision.
+func at(revision uint64) *tenurev1.ResponseHeader { return &tenurev1.ResponseHeader{Revision: revision} }
+
+// stateAt returns what the headers of a read say, after a wait, that shows what a call with a header has found.
+func (c *core) stateAt(ctx context.Context, r read, waited outcome, header *tenurev1.ResponseHeader) (reply.State, error) {
+	c.shared.Saw(header.GetRevision())
+	s := reply.State{Index: header.GetRevision(), Consistency: r.consistency, KnownLeader: true, Filtered: header.GetFiltered()}
+	// Of a part, it is not known what it was at the index: what its caller may see may have changed before the wait.
+	if waited == unchanged && !s.Filtered {
 		s.Index = r.blocking.index
 	}
 	if r.consistency != ask.Stale {

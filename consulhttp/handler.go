@@ -166,6 +166,8 @@ type request struct {
 	caller share.Caller
 	// ends end the turns in which the answer is written, because it is read meanwhile.
 	ends []func()
+	// long says that one of them is that of an answer with more than a page.
+	long bool
 }
 
 // end ends the request, whose answer is written.

@@ -64,13 +64,13 @@ func (c *catalog) ofNodesWith(ctx context.Context, q *request, consistency strin
 	}}, nil
 }
 
-// instancePages reads the instances of a service.
+// instancePages reads the instances of a service that the caller may read.
 func (c *catalog) instancePages(ctx context.Context, service, consistency string) (*reply.Pages[*tenurev1.ServiceInstance], error) {
 	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.ServiceInstance], error) {
 		list, err := c.nodes.ListInstances(ctx, &tenurev1.ListInstancesRequest{
-			Service: service, PageToken: token, Read: ask.ReadOptions(consistency),
+			Service: service, PageToken: token, Read: ask.ReadOptions(consistency), VisibleOnly: true,
 		})
-		return reply.Page[*tenurev1.ServiceInstance]{Items: list.GetInstances(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
+		return reply.Page[*tenurev1.ServiceInstance]{Items: list.GetInstances(), Token: list.GetNextPageToken(), Header: list.GetHeader()}, err
 	})
 }
 
@@ -113,7 +113,7 @@ func (c *catalog) instancesRead(
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.stateAt(ctx, r, waited, list.Revision())
+		s, err := c.stateAt(ctx, r, waited, list.Header())
 		if err != nil {
 			return nil, err
 		}
@@ -210,11 +210,11 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.stateAt(ctx, r, waited, list.Revision())
+		s, err := c.stateAt(ctx, r, waited, list.Header())
 		if err != nil {
 			return nil, err
 		}
-		on, _, err := nodesWith(ctx, c, q, r)
+		on, _, err := nodesWith(ctx, c, r)
 		if err != nil {
 			return nil, err
 		}
@@ -232,13 +232,13 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 	})
 }
 
-// checkPages reads the checks with a status; unspecified is any.
+// checkPages reads the checks with a status that the caller may read; unspecified is any.
 func (c *catalog) checkPages(ctx context.Context, status tenurev1.CheckStatus, consistency string) (*reply.Pages[*tenurev1.Check], error) {
 	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Check], error) {
 		list, err := c.nodes.ListChecks(ctx, &tenurev1.ListChecksRequest{
-			Status: status, PageToken: token, Read: ask.ReadOptions(consistency),
+			Status: status, PageToken: token, Read: ask.ReadOptions(consistency), VisibleOnly: true,
 		})
-		return reply.Page[*tenurev1.Check]{Items: list.GetChecks(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
+		return reply.Page[*tenurev1.Check]{Items: list.GetChecks(), Token: list.GetNextPageToken(), Header: list.GetHeader()}, err
 	})
 }
 

@@ -113,7 +113,7 @@ func (e *keyEndpoints) oneKey(ctx context.Context, r read, get *tenurev1.GetRequ
 	if r.blocking.index == indexEmpty {
 		index = found.GetHeader().GetRevision() // With another index the next wait is as long as it should be.
 	}
-	s, err := e.stateAt(ctx, r, waited, index)
+	s, err := e.stateAt(ctx, r, waited, at(index))
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (e *keyEndpoints) oneKey(ctx context.Context, r read, get *tenurev1.GetRequ
 
 // notFound answers a read that finds nothing.
 func (e *keyEndpoints) notFound(ctx context.Context, r read, waited outcome, revision uint64) (*reply.Answer, error) {
-	s, err := e.stateAt(ctx, r, waited, revision)
+	s, err := e.stateAt(ctx, r, waited, at(revision))
 	if err != nil {
 		return nil, err
 	}

@@ -13,41 +13,57 @@ import (
 	"github.com/tenure-io/tenure/consulhttp/ask"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
-// keyPages are keys with a prefix, in order, all of one revision, a page at a time.
+// keyPages are keys with a prefix, in order, a page at a time.
 type keyPages struct {
-	revision uint64
-	page     []*tenurev1.KeyValue // the first; nil if next has it, too
+	header *tenurev1.ResponseHeader
+	page   []*tenurev1.KeyValue // the first; nil if next has it, too
 	// next reads the next page, and reports whether another one follows; nil if there is no other.
 	next func() (page []*tenurev1.KeyValue, more bool, _ error)
 }
 
-// keyPages reads keys with the prefix of a request. More than a page comes from one snapshot of the store, while it is written. Only a leader lets one begin;
-// a stale read that finds none remembers that, and reads page after page, as long as they are of one revision.
+// keyPages reads keys with the prefix of a request that the caller may list. They are all of one revision: more than a page comes from one snapshot of the
+// store, while it is written. Only a leader lets one begin; a stale read that finds none remembers that, and reads page after page, as long as they are of
+// one revision.
+//
+// A snapshot shows what its caller may watch, too. So whoever may list only a part, or may not watch, gets page after page, each of its own revision.
 func (e *keyEndpoints) keyPages(ctx context.Context, r *read, keysOnly bool) (*keyPages, error) {
-	list := &tenurev1.ListRequest{Prefix: r.request.Rest, KeysOnly: keysOnly, Read: ask.ReadOptions(r.consistency)}
+	list := &tenurev1.ListRequest{Prefix: r.request.Rest, KeysOnly: keysOnly, Read: ask.ReadOptions(r.consistency), VisibleOnly: true}
 	page, err := e.kv.List(ctx, list)
+	for list.PageToken = page.GetNextPageToken(); err == nil && len(page.GetKvs()) == 0 && list.GetPageToken() != ""; list.PageToken = page.GetNextPageToken() {
+		page, err = e.kv.List(ctx, list) // Without keys, the answer is another one.
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := &keyPages{revision: page.GetHeader().GetRevision(), page: page.GetKvs()}
-	list.PageToken = page.GetNextPageToken()
+	out := &keyPages{header: page.GetHeader(), page: page.GetKvs()}
 	if list.GetPageToken() == "" {
 		return out, nil
 	}
 	if err = e.beginLong(ctx, r.request); err != nil {
 		return nil, err
 	}
-	snapshot, err := e.keySnapshot(ctx, &tenurev1.WatchRequest{Prefixes: []string{list.GetPrefix()}, Initial: true, KeysOnly: keysOnly}, r.consistency)
-	if r.consistency != ask.Stale || ctx.Err() != nil || !leaderless(err) {
-		return snapshot, err
+	oneRevision := false
+	if !out.header.GetFiltered() {
+		snapshot, err := e.keySnapshot(ctx, &tenurev1.WatchRequest{Prefixes: []string{list.GetPrefix()}, Initial: true, KeysOnly: keysOnly}, r.consistency)
+		switch {
+		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
+		case r.consistency != ask.Stale || ctx.Err() != nil || !leaderless(err):
+			return snapshot, err
+		default:
+			r.leaderless, oneRevision = true, true
+		}
 	}
-	r.leaderless = true
 	out.next = func() ([]*tenurev1.KeyValue, bool, error) {
 		page, err := e.kv.List(ctx, list)
-		if err == nil && page.GetHeader().GetRevision() != out.revision {
+		switch {
+		case err != nil:
+		case oneRevision && page.GetHeader().GetRevision() != out.header.GetRevision():
 			err = errors.New("the keys have changed while they were read")
+		case page.GetHeader().GetFiltered() && !out.header.GetFiltered():
+			err = reply.ErrRightsChanged
 		}
 		list.PageToken = page.GetNextPageToken()
 		return page.GetKvs(), list.GetPageToken() != "", err
@@ -74,7 +90,7 @@ func (e *keyEndpoints) keySnapshot(ctx context.Context, request *tenurev1.WatchR
 		cancel()
 		return nil, err
 	}
-	return &keyPages{revision: started.GetStarted().GetAfterRevision(), next: func() ([]*tenurev1.KeyValue, bool, error) {
+	return &keyPages{header: at(started.GetStarted().GetAfterRevision()), next: func() ([]*tenurev1.KeyValue, bool, error) {
 		message, err := stream.Recv()
 		return message.GetInitial().GetKvs(), !message.GetInitial().GetComplete(), err
 	}}, nil
@@ -123,7 +139,7 @@ func (e *keyEndpoints) listKeys(ctx context.Context, q *request, r read) (*reply
 func (e *keyEndpoints) list(
 	ctx context.Context, q *request, r read, keysOnly bool, add func(w *reply.Array, kv *tenurev1.KeyValue) error,
 ) (*reply.Answer, error) {
-	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.Rest}}}
+	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.Rest}}, keysOnly: keysOnly}
 	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		return e.listed(ctx, r, waited, keysOnly, add)
 	})
@@ -137,7 +153,7 @@ func (e *keyEndpoints) listed(
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.stateAt(ctx, r, waited, pages.revision)
+	s, err := e.stateAt(ctx, r, waited, pages.header)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (e *queryEndpoints) notFound(ctx context.Context, r read, waited outcome, e
 	if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND {
 		return nil, err
 	}
-	s, err := e.stateAt(ctx, r, waited, reply.RevisionOf(err))
+	s, err := e.stateAt(ctx, r, waited, at(reply.RevisionOf(err)))
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (e *queryEndpoints) list(ctx context.Context, q *request) (*reply.Answer, e
 		if err != nil {
 			return nil, err
 		}
-		s, err := e.stateAt(ctx, r, waited, list.Revision())
+		s, err := e.stateAt(ctx, r, waited, list.Header())
 		if err != nil {
 			return nil, err
 		}
@@ -169,11 +169,11 @@ func (e *queryEndpoints) list(ctx context.Context, q *request) (*reply.Answer, e
 	})
 }
 
-// queryPages reads all queries.
+// queryPages reads all queries that the caller may read.
 func (e *queryEndpoints) queryPages(ctx context.Context, r read) (*reply.Pages[*tenurev1.Query], error) {
 	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Query], error) {
-		list, err := e.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
-		return reply.Page[*tenurev1.Query]{Items: list.GetQueries(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
+		list, err := e.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency), VisibleOnly: true})
+		return reply.Page[*tenurev1.Query]{Items: list.GetQueries(), Token: list.GetNextPageToken(), Header: list.GetHeader()}, err
 	})
 }
 
@@ -201,7 +201,7 @@ func (e *queryEndpoints) read(ctx context.Context, q *request) (*reply.Answer, e
 		if err != nil {
 			return e.notFound(ctx, r, waited, err)
 		}
-		s, err := e.stateAt(ctx, r, waited, found.GetHeader().GetRevision())
+		s, err := e.stateAt(ctx, r, waited, found.GetHeader())
 		if err != nil {
 			return nil, err
 		}
@@ -274,7 +274,7 @@ func (e *queryEndpoints) execute(ctx context.Context, q *request) (*reply.Answer
 	for _, i := range found.GetInstances() {
 		nodes = append(nodes, wire.HealthOf(i, e.options.Datacenter))
 	}
-	s, err := e.stateAt(ctx, r, unknown, found.GetHeader().GetRevision())
+	s, err := e.stateAt(ctx, r, unknown, found.GetHeader())
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func (e *queryEndpoints) explain(ctx context.Context, q *request) (*reply.Answer
 	if err != nil {
 		return e.notFound(ctx, r, unknown, err)
 	}
-	s, err := e.stateAt(ctx, r, unknown, found.GetHeader().GetRevision())
+	s, err := e.stateAt(ctx, r, unknown, found.GetHeader())
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package consulhttp
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -156,7 +155,7 @@ func (e *sessionEndpoints) sessionInfo(ctx context.Context, q *request) (*reply.
 		if err == nil && found.GetSession().GetEnd() == nil {
 			out = append(out, sessionOf(found.GetSession()))
 		}
-		s, err := e.stateAt(ctx, r, waited, revision)
+		s, err := e.stateAt(ctx, r, waited, at(revision))
 		if err != nil {
 			return nil, err
 		}
@@ -202,69 +201,66 @@ func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*rep
 	if err != nil {
 		return nil, err
 	}
-	node, err := e.catalog.nodeNamed(ctx, &r, q.Rest)
-	if err != nil {
-		return nil, err
+	if r.blocking.index > 0 { // Whoever may not ask is told before the wait.
+		if _, err = e.sessionPages(ctx, r, q.Rest, 1); err != nil {
+			return nil, err
+		}
 	}
-	return e.sessionList(ctx, r, node, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
+	return e.sessionList(ctx, r, q.Rest, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
 		switch event.GetType() {
 		case tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN:
-			return strings.EqualFold(event.GetSession().GetNode(), node), nil
+			return strings.EqualFold(event.GetSession().GetNode(), q.Rest), nil
 		case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
 			ended, err := e.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{
 				SessionId: event.GetSession().GetSessionId(), Read: &tenurev1.ReadOptions{Stale: true},
 			})
-			// One that is forgotten already may have been of this node.
-			return err != nil || strings.EqualFold(ended.GetSession().GetNode(), node), ignoring(err, noSuchSession...)
+			// One that is forgotten already, or may be seen no longer, may have been of this node.
+			return err != nil || strings.EqualFold(ended.GetSession().GetNode(), q.Rest),
+				ignoring(err, append([]tenurev1.ErrorReason{tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED}, noSuchSession...)...)
 		default:
 			return false, nil
 		}
 	})
 }
 
-// addLive adds the sessions that live: of one that has ended, what it holds may still be to be freed.
-func addLive(w *reply.Array, sessions []*tenurev1.Session) error {
-	for _, s := range sessions {
-		if s.GetEnd() != nil {
-			continue
-		}
-		if err := w.Add(sessionOf(s)); err != nil {
-			return err
-		}
+// sessionPages reads the sessions of a node, or all, that the caller may read; size 0 stands for the largest pages. To learn which of the sessions that it
+// may read are of a node takes the right to read the node, or all its sessions.
+func (e *sessionEndpoints) sessionPages(ctx context.Context, r read, node string, size uint32) (*reply.Pages[*tenurev1.Session], error) {
+	read := ask.ReadOptions(r.consistency)
+	pages, err := reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Session], error) {
+		list, err := e.sessions.ListSessions(ctx, &tenurev1.ListSessionsRequest{
+			Node: node, PageToken: token, PageSize: size, Read: read, VisibleOnly: true,
+		})
+		return reply.Page[*tenurev1.Session]{Items: list.GetSessions(), Token: list.GetNextPageToken(), Header: list.GetHeader()}, err
+	})
+	if err != nil || node == "" || !pages.Header().GetFiltered() {
+		return pages, err
 	}
-	return nil
+	_, err = e.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: node, Read: read, VisibleOnly: true})
+	return pages, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT)
 }
 
 // sessionList answers with the sessions of a node, or all.
 func (e *sessionEndpoints) sessionList(
 	ctx context.Context, r read, node string, counts func(context.Context, *tenurev1.Event) (bool, error),
 ) (*reply.Answer, error) {
-	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts, counted: "sessions of " + node}
+	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts, counted: "sessions of " + strings.ToLower(node)}
 	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
-		list := &tenurev1.ListSessionsRequest{Node: node, Read: ask.ReadOptions(r.consistency)}
-		page, err := e.sessions.ListSessions(ctx, list)
+		list, err := e.sessionPages(ctx, r, node, 0)
 		if err != nil {
 			return nil, err
 		}
 		// What changes while the other pages are read is after this index.
-		s, err := e.stateAt(ctx, r, waited, page.GetHeader().GetRevision())
+		s, err := e.stateAt(ctx, r, waited, list.Header())
 		if err != nil {
 			return nil, err
 		}
-		return (&reply.Answer{Long: page.GetNextPageToken() != "", Stream: func(to io.Writer, pretty bool) error {
-			w := &reply.Array{To: to, Pretty: pretty}
-			for {
-				if err := addLive(w, page.GetSessions()); err != nil {
-					return err
-				}
-				if list.PageToken = page.GetNextPageToken(); list.GetPageToken() == "" {
-					return w.Close()
-				}
-				var err error
-				if page, err = e.sessions.ListSessions(ctx, list); err != nil {
-					return err
-				}
+		first := func(*tenurev1.Session) int { return 0 }
+		return (&reply.Answer{Long: list.Long(), Stream: list.Array(ctx, 1, first, func(s *tenurev1.Session) ([]any, error) {
+			if s.GetEnd() != nil { // What it holds may still be to be freed.
+				return nil, nil
 			}
-		}}).Of(s), nil
+			return []any{sessionOf(s)}, nil
+		})}).Of(s), nil
 	})
 }

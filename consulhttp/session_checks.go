@@ -1,7 +1,6 @@
 package consulhttp
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -89,31 +88,6 @@ func (c *catalog) registered(ctx context.Context, name string) (*wholeNode, erro
 	defer cancel()
 	c.options.Agent.Settled(waiting)
 	return c.wholeNode(ctx, name, ask.Leader)
-}
-
-// nodeNamed returns a node's name as it is written in sessions. If a stale read asks a leader for it in vain, the read remembers that.
-func (c *catalog) nodeNamed(ctx context.Context, r *read, name string) (string, error) {
-	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: name, Read: ask.ReadOptions(r.consistency)})
-	switch errorinfo.Reason(err) {
-	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:
-	default:
-		return found.GetNode().GetName(), err
-	}
-	list := c.members
-	if r.consistency == ask.Stale {
-		list = c.membersSeen
-	}
-	members, err := list(ctx)
-	switch {
-	case err == nil:
-		r.leaderless = members.unconfirmed && r.blocking.index == 0 // After a wait, there may be one again.
-		return cmp.Or(members.named(name), name), nil
-	case r.consistency == ask.Stale && ctx.Err() == nil && leaderless(err):
-		r.leaderless = r.blocking.index == 0
-		return name, nil // As most write it.
-	default:
-		return "", err
-	}
 }
 
 // unbound returns the error of a session that could not be created, as Consul says it.

@@ -41,7 +41,7 @@ func (r *Reader) On(ctx context.Context, nodes Nodes, services []string, visit f
 
 func (r *Reader) byNode(ctx context.Context, nodes Nodes, visit func(*tenurev1.Service)) error {
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		get := &tenurev1.GetNodeRequest{Node: name, Read: ask.ReadOptions(r.Consistency)}
+		get := &tenurev1.GetNodeRequest{Node: name, Read: ask.ReadOptions(r.Consistency), VisibleOnly: true}
 		for more := true; more; more = get.GetPageToken() != "" {
 			part, err := r.Client.GetNode(ctx, get)
 			if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
@@ -61,7 +61,7 @@ func (r *Reader) byNode(ctx context.Context, nodes Nodes, visit func(*tenurev1.S
 
 func (r *Reader) byService(ctx context.Context, services []string, visit func(*tenurev1.Service)) error {
 	for _, name := range services {
-		list := &tenurev1.ListInstancesRequest{Service: name, Read: ask.ReadOptions(r.Consistency)}
+		list := &tenurev1.ListInstancesRequest{Service: name, Read: ask.ReadOptions(r.Consistency), VisibleOnly: true}
 		for more := true; more; more = list.GetPageToken() != "" {
 			part, err := r.Client.ListInstances(ctx, list)
 			if err != nil {

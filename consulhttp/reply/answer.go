@@ -68,10 +68,15 @@ type State struct {
 	LastContact time.Duration
 	KnownLeader bool
 	Policy      string // what becomes of requests that no rule is about
+	// Filtered says that the rights of its caller do not cover all that was asked for: what they do not cover is left out, if there is any.
+	Filtered bool
 }
 
 // Of adds the headers of a read.
 func (a *Answer) Of(s State) *Answer {
+	if s.Filtered {
+		a = a.WithHeader("X-Consul-Results-Filtered-By-ACLs", "true")
+	}
 	return a.
 		WithHeader("X-Consul-Index", strconv.FormatUint(max(s.Index, 1), 10)).
 		WithHeader("X-Consul-LastContact", strconv.FormatInt(s.LastContact.Milliseconds(), 10)).

@@ -3,9 +3,15 @@ package reply
 import (
 	"context"
 	"io"
+	"net/http"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// Pages are a list that is read in pages. The first has the revision; what changes while the others are read is after it.
+// ErrRightsChanged means that the caller's rights changed while an answer was read. If it was not sent yet, it can be read again.
+var ErrRightsChanged error = Refusal(http.StatusServiceUnavailable, "Rights changed during the request; try again.")
+
+// Pages are a list that is read in pages. The first has the header; what changes while the others are read is after its revision.
 type Pages[T any] struct {
 	first Page[T]
 	next  func(ctx context.Context, token string) (Page[T], error)
@@ -13,9 +19,9 @@ type Pages[T any] struct {
 
 // Page is a part of a list.
 type Page[T any] struct {
-	Items    []T
-	Token    string // of the next one; empty if this is the last
-	Revision uint64
+	Items  []T
+	Token  string // of the next one; empty if this is the last
+	Header *tenurev1.ResponseHeader
 }
 
 // NewPages reads the first page.
@@ -24,13 +30,13 @@ func NewPages[T any](ctx context.Context, next func(ctx context.Context, token s
 	return &Pages[T]{first, next}, err
 }
 
-// Revision is that of the first page.
-func (p *Pages[T]) Revision() uint64 { return p.first.Revision }
+// Header is that of the first page.
+func (p *Pages[T]) Header() *tenurev1.ResponseHeader { return p.first.Header }
 
 // Long reports whether there is more than the first page.
 func (p *Pages[T]) Long() bool { return p.first.Token != "" }
 
-// Each visits all items.
+// Each visits all items. A list that was whole at first does not become a part.
 func (p *Pages[T]) Each(ctx context.Context, visit func(T) error) error {
 	page := p.first
 	for {
@@ -45,6 +51,9 @@ func (p *Pages[T]) Each(ctx context.Context, visit func(T) error) error {
 		var err error
 		if page, err = p.next(ctx, page.Token); err != nil {
 			return err
+		}
+		if page.Header.GetFiltered() && !p.first.Header.GetFiltered() {
+			return ErrRightsChanged
 		}
 	}
 }

@@ -23,6 +23,8 @@ type End struct {
 	Err error
 	// Own says that Err is about the share of the caller that opened the watch: others may have better luck.
 	Own bool
+	// All says that Err is about all requests that wait with the watch, whichever revision they wait after.
+	All bool
 }
 
 // Wait is what a request waits for.
@@ -98,6 +100,8 @@ func (s *Watches) Await(ctx context.Context, wait Wait) (*Watch, error) {
 // answersTo reports whether the end of the watch answers a request that waited with it.
 func (w *Watch) answersTo(wait Wait) bool {
 	switch {
+	case w.end.All:
+		return true
 	case w.end.Revision > 0:
 		return w.end.Revision > wait.After || w.wait.After == wait.After
 	case w.end.Err != nil && w.end.Own:
