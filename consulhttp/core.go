@@ -92,7 +92,9 @@ func (c *core) policy(ctx context.Context) string {
 }
 
 // at is the header of a call that says no more than its revision.
-func at(revision uint64) *tenurev1.ResponseHeader { return &tenurev1.ResponseHeader{Revision: revision} }
+func at(revision uint64) *tenurev1.ResponseHeader {
+	return &tenurev1.ResponseHeader{Revision: revision}
+}
 
 // stateAt returns what the headers of a read say, after a wait, that shows what a call with a header has found.
 func (c *core) stateAt(ctx context.Context, r read, waited outcome, header *tenurev1.ResponseHeader) (reply.State, error) {

@@ -32,13 +32,18 @@ type keyPages struct {
 func (e *keyEndpoints) keyPages(ctx context.Context, r *read, keysOnly bool) (*keyPages, error) {
 	list := &tenurev1.ListRequest{Prefix: r.request.Rest, KeysOnly: keysOnly, Read: ask.ReadOptions(r.consistency), VisibleOnly: true}
 	page, err := e.kv.List(ctx, list)
-	for list.PageToken = page.GetNextPageToken(); err == nil && len(page.GetKvs()) == 0 && list.GetPageToken() != ""; list.PageToken = page.GetNextPageToken() {
-		page, err = e.kv.List(ctx, list) // Without keys, the answer is another one.
-	}
 	if err != nil {
 		return nil, err
 	}
 	out := &keyPages{header: page.GetHeader(), page: page.GetKvs()}
+	list.PageToken = page.GetNextPageToken()
+	for out.header.GetFiltered() && len(out.page) == 0 && list.GetPageToken() != "" {
+		// A page of a part may be empty, but without any keys the answer is another one.
+		if page, err = e.kv.List(ctx, list); err != nil {
+			return nil, err
+		}
+		out.page, list.PageToken = page.GetKvs(), page.GetNextPageToken()
+	}
 	if list.GetPageToken() == "" {
 		return out, nil
 	}

@@ -24,8 +24,6 @@ type memberList struct {
 	self   *tenurev1.Member // the answering one
 	leader *tenurev1.Member // nil if there is none
 	header *tenurev1.ResponseHeader
-	// unconfirmed says that the answering member found no leader that knows better.
-	unconfirmed bool
 }
 
 // named returns a member's name as it is written; empty if there is none.
@@ -74,9 +72,7 @@ func (c *core) membersSeen(ctx context.Context) (*memberList, error) {
 	if failure != nil {
 		return nil, err // It takes a right.
 	}
-	list = newMemberList(seen.GetMembers(), seen.GetHeader())
-	list.unconfirmed = true
-	return list, nil
+	return newMemberList(seen.GetMembers(), seen.GetHeader()), nil
 }
 
 // ownNode returns the name of the node that answers.
