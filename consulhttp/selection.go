@@ -114,15 +114,24 @@ func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64, ag
 	}
 }
 
-// listsAll reports whether the caller may list all keys that a selection is about. Whoever may do so, and may not watch them all, would wait for changes
-// in vain that the list shows.
+// listsAll reports whether the caller is shown all that a selection is about, although it may not watch all of it, which takes more rights for keys and for
+// the names of services. It would wait in vain for changes that the list shows.
 func (c *core) listsAll(ctx context.Context, s selection) (bool, error) {
-	if len(s.request.GetPrefixes()) == 0 {
+	var list interface {
+		GetHeader() *tenurev1.ResponseHeader
+	}
+	var err error
+	read := ask.ReadOptions(ask.Stale)
+	switch {
+	case len(s.request.GetPrefixes()) > 0:
+		list, err = c.kv.List(ctx, &tenurev1.ListRequest{
+			Prefix: s.request.GetPrefixes()[0], KeysOnly: s.keysOnly, PageSize: 1, Read: read, VisibleOnly: true,
+		})
+	case s.request.GetAllServices():
+		list, err = c.entries.ListServices(ctx, &tenurev1.ListServicesRequest{PageSize: 1, Read: read, VisibleOnly: true})
+	default:
 		return false, nil
 	}
-	list, err := c.kv.List(ctx, &tenurev1.ListRequest{
-		Prefix: s.request.GetPrefixes()[0], KeysOnly: s.keysOnly, PageSize: 1, Read: ask.ReadOptions(ask.Stale), VisibleOnly: true,
-	})
 	return err == nil && !list.GetHeader().GetFiltered(), err
 }
 
