@@ -62,7 +62,7 @@ func TestTokensAreTakenWhereConsulTakesThem(t *testing.T) {
 			{"PUT", "/v1/session/renew/" + session + "?", 200, `"Name":"web-1"`},
 			{"PUT", "/v1/kv/other?", 403, "Permission denied"},
 			{"GET", "/v1/kv/other?", 403, "Permission denied"},
-			{"GET", "/v1/kv/?recurse", 403, "Permission denied"},
+			{"GET", "/v1/kv/?keys", 200, `["service/a"]`},
 			{"PUT", "/v1/session/destroy/" + session + "?", 200, "true"},
 		} {
 			if got := r.sendAs(step.method, step.path, "v", show); got.status != step.status || !strings.Contains(got.body, step.text) {

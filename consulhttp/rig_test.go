@@ -218,6 +218,17 @@ func (r *rig) awaitBlocked(n int) {
 	}
 }
 
+// awaitGauge waits until a metric has a value.
+func (r *rig) awaitGauge(name string, want float64) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); r.counter(name) != want; {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s is %v, want %v", name, r.counter(name), want)
+		}
+		r.send("GET", "/v1/agent/version", "")
+	}
+}
+
 // block sends a request that blocks, and returns where its answer comes.
 func (r *rig) block(path string) <-chan *reply {
 	out := make(chan *reply, 1)
