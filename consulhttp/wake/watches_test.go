@@ -191,6 +191,28 @@ func TestARefusalForAShareIsOfItsCaller(t *testing.T) {
 	})
 }
 
+// TestAnEndForAllAnswersAll ends a watch for a reason that is about all that wait with it, such as that rights changed: whichever revision they wait after.
+func TestAnEndForAllAnswersAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(9)
+		var waits []<-chan uint64
+		for i := range 5 {
+			waits = append(waits, s.wait(t.Context(), "me", caller(i), uint64(5+i)))
+			synctest.Wait()
+		}
+		s.ends <- wake.End{Err: errors.New("rights changed"), All: true}
+		synctest.Wait()
+		for i, w := range waits {
+			if _, over := ended(w); !over {
+				t.Errorf("request %d waits on", i)
+			}
+		}
+		if s.opened.Load() != 1 {
+			t.Errorf("%d watches were opened, want one", s.opened.Load())
+		}
+	})
+}
+
 // TestWhoLeavesDoesNotEndTheWatchOfOthers ends the request that opened a watch.
 func TestWhoLeavesDoesNotEndTheWatchOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
