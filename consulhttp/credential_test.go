@@ -94,7 +94,7 @@ func TestASessionHasChecksWithTheRulesOfTheManual(t *testing.T) {
 	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
 	r.want("PUT", "/v1/catalog/register", `{"Node":"h1","Address":"192.0.2.1","Service":{"Service":"web"},"Checks":[`+
 		`{"CheckID":"serfHealth","Name":"alive","Status":"passing"},{"CheckID":"up","Name":"up","ServiceID":"web","Status":"passing"}]}`, 200, "true")
-	token := r.bootstrap("session \"web-\"* write\nnode \"h1\" read\nservice * read\n")
+	token := r.bootstrap("session \"web-\"* write\nnode \"h1\" read\nservice \"web\" read\n")
 	show := func(q *http.Request) { q.Header.Set("X-Consul-Token", token) }
 	for body, want := range map[string]string{
 		`{"Name":"web-1","Node":"h1"}`:                                   `"NodeChecks":["serfHealth"]`,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -144,5 +145,22 @@ func TestLocksThatAreNotToBeHadAreBusy(t *testing.T) {
 		if got.Code != 409 || !strings.Contains(got.Body.String(), what) {
 			t.Errorf("%v in a transaction: got %d %s, want 409 with %s", why, got.Code, got.Body, what)
 		}
+	}
+}
+
+// TestTheHeaderSaysWhatRulesCover lists for callers whose rules do not cover all that they ask for, or do, whether or not there is anything that they may not
+// see: the header follows from the rules.
+func TestTheHeaderSaysWhatRulesCover(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	r.want("PUT", "/v1/kv/a/1", "1", 200, "true")
+	show := shows(r.bootstrap("key \"a/\"* rw\nkey \"b/\"* rw\n"))
+	for range 2 {
+		for path, part := range map[string]bool{"kv/?keys": true, "kv/a?keys": true, "kv/a/?keys": false, "kv/c?keys": true, "kv/b/?keys": false, "catalog/nodes": true, "query": true} {
+			got := r.sendAs("GET", "/v1/"+path, "", show)
+			if got.status == 403 || (got.header.Get(filteredHeader) == "true") != part {
+				t.Errorf("%s: got %d %v %s, want a part: %v", path, got.status, got.header, got.body, part)
+			}
+		}
+		r.sendAs("PUT", "/v1/kv/b/1", "1", show)
 	}
 }
