@@ -2,6 +2,7 @@ package consulhttp_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -111,6 +112,40 @@ func TestAPartWakesForWhatItShows(t *testing.T) {
 	}
 }
 
+// TestTheEndOfASessionWakesThoseThatSeeIt blocks a caller that sees some sessions while others end, and then one that it sees.
+func TestTheEndOfASessionWakesThoseThatSeeIt(t *testing.T) {
+	for path, rules := range map[string]string{
+		"session/list": "session \"s\" read\n", "session/node/n": "session \"s\" read\nnode \"n\" read\n", "session/node/N": "session node \"n\" read\n",
+	} {
+		r, ctx := newWorld(t, tenurev1.AuthMode_AUTH_MODE_ENFORCE)
+		r.policy(ctx, "part", rules)
+		r.policy(ctx, "whole", "session * write\nnode * read\n")
+		part, whole := r.token(ctx, "part"), r.token(ctx, "whole")
+		ids := map[string]string{}
+		var sessions []struct{ ID, Name string }
+		if err := json.Unmarshal([]byte(r.sendAs("GET", "/v1/session/list", "", whole).body), &sessions); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range sessions {
+			ids[s.Name] = s.ID
+		}
+		first := r.sendAs("GET", "/v1/"+path, "", part)
+		if !strings.Contains(first.body, ids["s"]) {
+			t.Fatalf("%s: got %d %s, want the session", path, first.status, first.body)
+		}
+		waiting := r.blockAs(fmt.Sprintf("/v1/%s?index=%d&wait=10m", path, first.index(t)), part)
+		all := r.blockAs(fmt.Sprintf("/v1/session/list?index=%d&wait=10m", first.index(t)), whole)
+		r.awaitBlocked(2)
+		r.sendAs("PUT", "/v1/session/destroy/"+ids["x"], "", whole)
+		await(t, all)
+		r.awaitBlocked(1)
+		r.sendAs("PUT", "/v1/session/destroy/"+ids["s"], "", whole)
+		if got := await(t, waiting); got.status != 200 || strings.Contains(got.body, ids["s"]) || got.index(t) < first.index(t)+2 {
+			t.Errorf("%s: got %d %s with index %d, want that the session is gone", path, got.status, got.body, got.index(t))
+		}
+	}
+}
+
 // TestABlockedRequestSeesThatItsRightsChange changes the rights of a caller in each way while it is blocked: it gets at once what it may see then.
 func TestABlockedRequestSeesThatItsRightsChange(t *testing.T) {
 	const some, more, all = "key \"a/\"* ro\nservice \"web\" read\nnode \"n\" read\n", "key \"a/\"* ro\nkey \"b/\"* ro\nservice * read\nnode \"n\"* read\n", "key * ro\nservice * read\nnode * read\n"
@@ -147,7 +182,9 @@ func TestABlockedRequestSeesThatItsRightsChange(t *testing.T) {
 			_, err := auth(r).RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: accessor})
 			return err
 		}, want{403, false, nil, nil}},
-		"rules are enforced no longer": {some, mode(tenurev1.AuthMode_AUTH_MODE_WARN), want{200, false, worldKeys, []string{"n", "n0"}}},
+		"rules are enforced from now on":  {some, mode(tenurev1.AuthMode_AUTH_MODE_ENFORCE), want{200, true, []string{"a/1", "a/10", "a/2"}, []string{"n"}}},
+		"rules are looked at from now on": {some, mode(tenurev1.AuthMode_AUTH_MODE_ENFORCE), want{200, true, []string{"a/1", "a/10", "a/2"}, []string{"n"}}},
+		"rules are enforced no longer":    {some, mode(tenurev1.AuthMode_AUTH_MODE_WARN), want{200, false, worldKeys, []string{"n", "n0"}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -158,6 +195,14 @@ func TestABlockedRequestSeesThatItsRightsChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			show := shows(made.GetText())
+			before, other := map[string]tenurev1.AuthMode{
+				"rules are enforced from now on": tenurev1.AuthMode_AUTH_MODE_WARN, "rules are looked at from now on": tenurev1.AuthMode_AUTH_MODE_OFF,
+			}[name]
+			if other {
+				if err := mode(before)(r, ctx, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
 			keys, instances := r.sendAs("GET", "/v1/kv/?keys", "", show), r.sendAs("GET", "/v1/catalog/service/web", "", show)
 			var waits []<-chan *reply
 			for _, wait := range []struct {
