@@ -11,4 +11,6 @@
 //
 // A patch begins with what is wrong in plain words, then "Found by:" with the checkers that must notice it (any checker
 // if the line is left out), or "Proof:" with the test of test/proof that must fail if the simulator does not hunt it.
+// Where the mistake is to leave out a rule about how fresh rights are, "Freshness:" names a package and its test that must fail; the simulator hunts
+// it only if it says "Found by:" as well.
 package planted

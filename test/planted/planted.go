@@ -31,9 +31,22 @@ type Bug struct {
 	Name string
 	// Checkers are those of the simulator that must notice it. Empty: any of them.
 	Checkers []string
-	// Proof is the test of test/proof that must fail. Empty: the simulator must find it.
+	// Proof is the test of test/proof that must fail. Empty: the simulator must find it, unless Freshness is set and no checker is named.
 	Proof string
+	// Freshness is the test that must fail if the mistake is to leave out a rule about how fresh rights are; nil: it is another mistake.
+	Freshness *Test
 }
+
+// Test is a test of a package.
+type Test struct {
+	// Package is its path from the root of the repository, such as ./storage.
+	Package string
+	// Name is that of its function.
+	Name string
+}
+
+// Hunted reports whether the simulator must find a bug.
+func (b Bug) Hunted() bool { return len(b.Checkers) > 0 || b.Proof == "" && b.Freshness == nil }
 
 // Bugs returns all bugs, in the order of their patches.
 func Bugs() ([]Bug, error) {
@@ -67,6 +80,10 @@ func parse(file, text string) Bug {
 		}
 		if test, ok := strings.CutPrefix(line, "Proof: "); ok {
 			b.Proof = test
+		}
+		if test, ok := strings.CutPrefix(line, "Freshness: "); ok {
+			b.Freshness = &Test{}
+			b.Freshness.Package, b.Freshness.Name, _ = strings.Cut(test, " ")
 		}
 	}
 	return b

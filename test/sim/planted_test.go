@@ -37,7 +37,7 @@ func plantedBugs(t *testing.T) []planted.Bug {
 	}
 	t.Cleanup(func() { planted.Plant("") })
 	return slices.DeleteFunc(all, func(b planted.Bug) bool {
-		return b.Proof != "" || *plantedFlag != "" && *plantedFlag != b.Name
+		return !b.Hunted() || *plantedFlag != "" && *plantedFlag != b.Name
 	})
 }
 
