@@ -29,9 +29,9 @@ type beholder struct {
 	all         bool
 }
 
-func none(string) bool                 { return false }
-func noSession(_, _, _ string) bool    { return false }
-func is(name string) func(string) bool { return func(s string) bool { return s == name } }
+func none(string) bool                     { return false }
+func noSession(_, _, _ string) bool        { return false }
+func called(name string) func(string) bool { return func(s string) bool { return s == name } }
 func begins(prefix string) func(string) bool {
 	return func(s string) bool { return strings.HasPrefix(s, prefix) }
 }
@@ -43,12 +43,12 @@ func beholders() []*beholder {
 		{
 			name:  "exact names",
 			rules: "key \"a/1\" ro\nsession \"web\" read\nnode \"n1\" read\nservice \"web\" read\nquery \"web\" read",
-			key:   is("a/1"), session: func(name, _, _ string) bool { return name == "web" }, node: is("n1"), service: is("web"), query: is("web"),
+			key:   called("a/1"), session: func(name, _, _ string) bool { return name == "web" }, node: called("n1"), service: called("web"), query: called("web"),
 		},
 		{
 			name:  "neighbours",
 			rules: "key \"a\" ro\nkey \"a/10\" ro\nkey \"a0\"* ro\nsession \"we\" read\nnode \"n\" read\nservice \"webx\" read\nquery \"we\" read",
-			key:   is("a"), session: noSession, node: none, service: none, query: none,
+			key:   called("a"), session: noSession, node: none, service: none, query: none,
 		},
 		{
 			name:    "prefixes",
@@ -69,7 +69,7 @@ func beholders() []*beholder {
 		{
 			name:  "a child that its parent limits",
 			rules: "key \"a/\"* ro\nkey \"b/2\" ro\nsession \"w\"* read\nnode \"n\"* read\nservice \"w\"* read\nquery \"w\"* read",
-			key:   is("a/2"), session: func(name, _, _ string) bool { return name == "worker" }, node: begins("n2"), service: is("worker"), query: is("worker"),
+			key:   called("a/2"), session: func(name, _, _ string) bool { return name == "worker" }, node: begins("n2"), service: called("worker"), query: called("worker"),
 		},
 		{
 			name: "all", all: true, rules: "key * ro\nsession * read\nnode * read\nservice * read\nquery * read",

@@ -140,6 +140,12 @@ func (c *Caller) LocalReader(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
+// Fix decides by the snapshot what a stream shows to its caller from now on: see access.See.
+func (s *Snapshot) Fix(ctx context.Context) (err error) {
+	s.Sight, err = access.See(ctx, s.Reader, s.At)
+	return err
+}
+
 // LocalSnapshot returns what this member has, however old. What it shows to a call has to be decided by others.
 func (c *Caller) LocalSnapshot() (*Snapshot, error) {
 	growStack(0)

@@ -85,21 +85,10 @@ func (i *State) sendKeys(ctx context.Context) error {
 
 func (i *State) sendKeySpan(ctx context.Context, sp span) error {
 	if sp.start != "" {
-		k, ok, err := i.At.Get(sp.start)
-		if err != nil {
+		if err := i.sendKey(sp.start); err != nil {
 			return err
 		}
-		if ok {
-			kv := call.KeyToProto(k)
-			if i.KeysOnly {
-				kv.Value = nil
-			}
-			i.part.Kvs = append(i.part.Kvs, kv)
-			if err := i.add(kv); err != nil {
-				return err
-			}
-		}
-		if sp.end == sp.start+"\x00" {
+		if sp == one(sp.start) {
 			return alive(ctx)
 		}
 	}
@@ -129,6 +118,20 @@ func (i *State) sendKeySpan(ctx context.Context, sp span) error {
 		}
 	}
 	return nil
+}
+
+// sendKey sends a key, if it is there.
+func (i *State) sendKey(key string) error {
+	k, ok, err := i.At.Get(key)
+	if err != nil || !ok {
+		return err
+	}
+	kv := call.KeyToProto(k)
+	if i.KeysOnly {
+		kv.Value = nil
+	}
+	i.part.Kvs = append(i.part.Kvs, kv)
+	return i.add(kv)
 }
 
 func (i *State) sendLocks(ctx context.Context) error {
@@ -191,19 +194,7 @@ func (i *State) addLock(info storage.LockInfo) error {
 
 func (i *State) sendSessions(ctx context.Context) error {
 	if !i.Selectors.AllSessions {
-		for _, id := range i.Selectors.Sessions {
-			record, live, err := i.At.Session(id)
-			if err != nil {
-				return err
-			}
-			if !live {
-				continue
-			}
-			if err := i.sendSession(id, record); err != nil {
-				return err
-			}
-		}
-		return nil
+		return i.sendNamedSessions()
 	}
 	var after storage.SessionID
 	for more := true; more; {
@@ -223,6 +214,20 @@ func (i *State) sendSessions(ctx context.Context) error {
 			if err := i.sendSession(e.ID, e.Record); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// sendNamedSessions sends the sessions that the watch names.
+func (i *State) sendNamedSessions() error {
+	for _, id := range i.Selectors.Sessions {
+		record, live, err := i.At.Session(id)
+		if err == nil && live {
+			err = i.sendSession(id, record)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

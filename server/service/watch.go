@@ -13,7 +13,6 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/seen"
@@ -41,7 +40,7 @@ type watchStream struct {
 	taken   time.Time      // when the request came, or a little later
 	reached watch.Position // everything up to it was sent, or is not shown to the caller
 	left    int            // events until the limit; negative: no limit
-	sight   *access.Sight  // what the caller sees; nil: all that it watches
+	events  *seen.Events   // what the caller sees of events; nil: all that it watches
 	partial bool           // the initial state was not sent whole
 }
 
@@ -77,8 +76,8 @@ func (a *Watches) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingSer
 		Prove:     a.currency.prove,
 		Taker:     takerOf(w),
 	}
-	if w.sight != nil {
-		request.View = w.viewOf(plan.selectors)
+	if w.events != nil {
+		request.View = w.view
 	}
 	return w.ended(a.hub.Watch(ctx, request, w.send))
 }
@@ -116,7 +115,7 @@ func (t *watchTaker) Await(context.Context) error { return t.to.Await() }
 // Offer sends a batch that others get, too, if it is one message.
 func (t *watchTaker) Offer(b watch.Batch) (sent bool) {
 	w := t.watch
-	if w.left >= 0 || w.sight != nil || b.Shared == nil {
+	if w.left >= 0 || w.events != nil || b.Shared == nil {
 		return false
 	}
 	defer func() {
@@ -143,36 +142,38 @@ func (w *watchStream) start(ctx context.Context, plan *watchPlan) error {
 	if err := w.api.settleStart(ctx, plan); err != nil {
 		return err
 	}
-	if err := w.look(ctx); err != nil {
-		return err
+	if w.request.GetVisibleOnly() {
+		s, err := w.api.LocalSnapshot()
+		if err != nil {
+			return err
+		}
+		err = w.fix(ctx, plan, s)
+		w.api.CloseSnapshot(s)
+		if err != nil {
+			return err
+		}
 	}
 	return w.stream.Send(w.started(plan.after))
 }
 
-// look fixes what the caller sees by what this member has, if the watch shows no more than that.
-func (w *watchStream) look(ctx context.Context) error {
-	if !w.request.GetVisibleOnly() {
-		return nil
-	}
-	s, err := w.api.LocalSnapshot()
-	if err != nil {
+// fix decides by a snapshot what a watch shows that shows no more than its caller sees.
+func (w *watchStream) fix(ctx context.Context, plan *watchPlan, s *call.Snapshot) error {
+	if err := s.Fix(ctx); err != nil {
 		return err
 	}
-	defer w.api.CloseSnapshot(s)
-	w.sight, err = access.See(ctx, s.Reader, s.At)
-	return err
+	if s.Sight != nil {
+		w.events = &seen.Events{Sight: s.Sight, Selectors: plan.selectors, Store: w.api.Node.Store}
+	}
+	return nil
 }
 
-// viewOf returns what leaves out of batches what the caller does not see. The watch has come on where nothing is left of one.
-func (w *watchStream) viewOf(selectors watch.Selectors) func(watch.Batch) (watch.Batch, error) {
-	events := &seen.Events{Sight: w.sight, Selectors: selectors, Store: w.api.Node.Store}
-	return func(b watch.Batch) (watch.Batch, error) {
-		shown, err := events.Show(b.Events)
-		if err == nil && len(shown) == 0 {
-			w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
-		}
-		return watch.Batch{Events: shown, Through: b.Through}, err
+// view leaves out of a batch what the caller does not see. The watch has come on where nothing is left of one.
+func (w *watchStream) view(b watch.Batch) (watch.Batch, error) {
+	shown, err := w.events.Show(b.Events)
+	if err == nil && len(shown) == 0 {
+		w.reached = watch.Position{Revision: b.Through, Index: watch.Whole}
 	}
+	return watch.Batch{Events: shown, Through: b.Through}, err
 }
 
 // started returns the first message, and notes where the watch begins.
@@ -194,7 +195,7 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 	}
 	defer w.api.CloseSnapshot(s)
 	if w.request.GetVisibleOnly() {
-		if w.sight, err = access.See(ctx, s.Reader, s.At); err != nil {
+		if err = w.fix(ctx, plan, s); err != nil {
 			return err
 		}
 		w.partial = true
@@ -219,7 +220,7 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 		return sender.Send(ctx, response)
 	}
 	state := &seen.State{
-		Caller: w.api.Caller, At: s, Selectors: plan.selectors, Sight: w.sight, KeysOnly: w.request.GetKeysOnly(), Send: send,
+		Caller: w.api.Caller, At: s, Selectors: plan.selectors, Sight: s.Sight, KeysOnly: w.request.GetKeysOnly(), Send: send,
 	}
 	if err := state.SendAll(ctx); err != nil {
 		return err
@@ -231,7 +232,7 @@ func (w *watchStream) sendInitial(ctx context.Context, plan *watchPlan) error {
 // header returns the header of a message; its revision is the one that the watch has reached.
 func (w *watchStream) header(revision uint64) *tenurev1.ResponseHeader {
 	h := w.api.Header(w.api.Node.Store().Applied())
-	h.Revision, h.Filtered = revision, w.sight != nil
+	h.Revision, h.Filtered = revision, w.events != nil
 	return h
 }
 
