@@ -84,6 +84,10 @@ var (
 	ErrTransferFailed = membership.ErrTransferFailed
 	// ErrOnlyVoter says that the leadership cannot be handed over, because no other member votes.
 	ErrOnlyVoter = membership.ErrOnlyVoter
+	// ErrRightsTaken says that rights were taken away since the change was allowed, as AllowedBelow says.
+	ErrRightsTaken = membership.ErrRightsTaken
+	// ErrRightsUnsettled says that rights are perhaps being taken away, and were for as long as the change waited.
+	ErrRightsUnsettled = membership.ErrRightsUnsettled
 	// ErrRemoved says that this member was removed from its cluster, and stops for good.
 	ErrRemoved = membership.ErrRemoved
 	// ErrJoinToken says that a member cannot join with the token that it brought.

@@ -8,6 +8,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
 )
@@ -29,7 +30,7 @@ func WithEmpty(o Options, id uint64, cluster [16]byte) Options {
 
 // ForgetInRaft does the first half of a removal.
 func ForgetInRaft(ctx context.Context, n *Node, id uint64) error {
-	return n.confs.Change(ctx, &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{
+	return n.confs.Change(ctx, core.Guard{}, &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{
 		{Type: raftpb.ConfChangeRemoveNode.Enum(), NodeId: new(id)},
 	}})
 }

@@ -29,6 +29,7 @@ func newLoop(n *Node) *loop {
 	l.turn = turn.New(turn.Options{
 		Core: n.core, View: &n.view, Readers: n.readers, Proposals: n.proposals, Confs: n.confs, Peers: &n.peers,
 		ElectionTicks: n.o.ElectionTicks, Self: n.self, Surroundings: around{n, l},
+		DenyRevision: func() uint64 { return n.Store().Rights.Now().DenyRevision },
 	})
 	return l
 }

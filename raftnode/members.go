@@ -57,6 +57,13 @@ func (n *Node) Admit(ctx context.Context, token []byte, spec MemberSpec) (Member
 	return memberOf(n.Members(), spec.ID)
 }
 
+// AllowedBelow returns a context for a change of members that was allowed below a deny revision. It is compared right before the change is proposed, with
+// what is applied then: the change fails with ErrRightsTaken if rights were taken away up to then, and waits while a command is under way that may take
+// some. What takes some later is behind the change in the log. Zero: it is not compared.
+func AllowedBelow(ctx context.Context, below uint64) context.Context {
+	return membership.AllowedBelow(ctx, below)
+}
+
 // PromoteMember lets a learner vote, on the leader. Forced, also one that has not caught up or cannot be reached.
 func (n *Node) PromoteMember(ctx context.Context, id uint64, force bool) (Member, error) {
 	if err := n.changes.Promote(ctx, id, force); err != nil {

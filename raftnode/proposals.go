@@ -63,14 +63,19 @@ func (n *Node) takesAway(change *storev1.ChangeAuth) bool {
 	return errors.Join(err, s.Close()) != nil || takes
 }
 
-// add queues a command. Those that take rights away make every change under way be decided about again, so they come in bursts.
+// add queues a command. Those that take rights away make every change under way be decided about again, so they come in bursts. What seems to take
+// none may take some by the time when it is applied, as the state is another one then.
 func (n *Node) add(cmd *storev1.Command, data []byte) (*envelope.Proposal, error) {
 	if n.takesAway(cmd.GetChangeAuth()) {
 		// Revocations of tokens do not deny each other, but what comes before them in their entry does.
 		_, first := cmd.GetChangeAuth().GetChange().(*storev1.ChangeAuth_RevokeToken)
 		return n.revocations.Add(data, first)
 	}
-	p, err := n.proposals.Add(data)
+	queue := n.proposals.Add
+	if storage.MayTakeAway(cmd.GetChangeAuth()) {
+		queue = n.proposals.AddTaking
+	}
+	p, err := queue(data)
 	if err == nil {
 		n.mail.ring()
 	}

@@ -62,6 +62,9 @@ func KnowsCatalog(version uint32) bool { return version >= layout.Version2 }
 // KnowsDoubt reports whether, in a cluster version, the pool can say that a machine which is in doubt since a restore is there under another id.
 func KnowsDoubt(version uint32) bool { return version >= layout.Version3 }
 
+// MayTakeAway reports whether a change of rights may take one away at any state. A nil change does not.
+func MayTakeAway(change *storev1.ChangeAuth) bool { return auth.MayTakeAway(change) }
+
 // AdminPolicy is the name of the policy that is built in: it has all rights.
 const AdminPolicy = auth.AdminPolicy
 

@@ -371,6 +371,9 @@ func (e Propose) step(c *Core, fx *Effects) {
 
 func (e ChangeConf) step(c *Core, fx *Effects) {
 	typ, data, err := raftpb.MarshalConfChange(e.Change)
+	if err == nil && !c.isIn(e.Guard.Term) {
+		err = ErrNotLeader
+	}
 	if err == nil {
 		entry := &raftpb.Entry{Type: typ.Enum(), Data: data}
 		ents := []*raftpb.Entry{entry}
@@ -408,10 +411,13 @@ func (e Read) step(c *Core, _ *Effects) { c.reads.waiting = append(c.reads.waiti
 
 func (e Transfer) step(c *Core, _ *Effects) {
 	// Raft would ask the leader on behalf of the other member, which no peer takes.
-	if c.leads() && c.stays(e.To) {
+	if c.leads() && c.isIn(e.Guard.Term) && c.stays(e.To) {
 		c.rn.TransferLeader(e.To)
 	}
 }
+
+// isIn reports whether the term is one that was asked for, also in the middle of a step; zero: any.
+func (c *Core) isIn(term uint64) bool { return term == 0 || term == c.rn.BasicStatus().GetTerm() }
 
 // leads reports whether this member leads now, also in the middle of a step.
 func (c *Core) leads() bool { return c.rn.BasicStatus().SoftState.RaftState == raft.StateLeader }

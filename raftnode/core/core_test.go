@@ -393,9 +393,9 @@ func (c *cluster) run(d *datadriven.TestData) error {
 			single.Type, single.NodeId = raftpb.ConfChangeRemoveNode.Enum(), new(named("remove"))
 		}
 		change := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single}}
-		c.step(m, core.ChangeConf{Handle: arg(1), Change: change})
+		c.step(m, core.ChangeConf{Handle: arg(1), Change: change, Guard: core.Guard{Term: named("term")}})
 	case "transfer":
-		c.step(m, core.Transfer{To: named("to")})
+		c.step(m, core.Transfer{To: named("to"), Guard: core.Guard{Term: named("term")}})
 	case "gone":
 		c.step(m, core.Gone{ID: named("of"), At: ms(named("at")), Sync: ms(named("sync"))})
 	case "alarm":

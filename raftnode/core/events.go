@@ -71,15 +71,26 @@ type Read struct {
 	Leader bool
 }
 
+// Guard says how long a change of members that a client asked for is allowed. The zero value is that of a member's own change, which always is.
+type Guard struct {
+	// Term is the only one in which it may be proposed: what others proposed before that was applied when it was looked at.
+	Term uint64
+	// Below is one more than the deny revision under which it was allowed. Whoever owns the core compares it, before the event comes here.
+	Below uint64
+}
+
 // ChangeConf proposes a change of members. Handle names it when it is dropped.
 type ChangeConf struct {
 	Handle uint64
 	Change *raftpb.ConfChangeV2
+	Guard  Guard
 }
 
-// Transfer asks to hand leadership to another member.
+// Transfer asks to hand leadership to another member. Handle names it where somebody waits until it is asked for; zero: nobody does.
 type Transfer struct {
-	To uint64
+	Handle uint64
+	To     uint64
+	Guard  Guard
 }
 
 // Unreachable says that messages to a peer were lost.

@@ -29,7 +29,7 @@ func (b *Bursts) Add(data []byte, first bool) (*Proposal, error) {
 	defer b.mu.Unlock()
 	now := time.Now()
 	if !b.armed && !now.Before(b.next) {
-		p, err := b.queue.Add(data)
+		p, err := b.queue.AddTaking(data)
 		if err == nil {
 			b.next = now.Add(BurstEvery)
 			b.ring()

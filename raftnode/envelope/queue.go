@@ -39,6 +39,7 @@ const (
 // Proposal is one command and the caller who waits for it.
 type Proposal struct {
 	data  []byte
+	takes bool // it may take rights away
 	state atomic.Int32
 	done  chan struct{}
 	// result and err are written before done is closed.
@@ -65,6 +66,7 @@ func (p *Proposal) finish(result *storev1.Result, err error) {
 type group struct {
 	term    uint64
 	bytes   int
+	takes   bool // a member may take rights away
 	members []*Proposal
 }
 
@@ -95,14 +97,33 @@ func New(proposer, firstSequence uint64, bytesMax int) *Queue {
 func (q *Queue) Pending() int64 { return q.pending.Load() }
 
 // Add queues a marshalled command. It fails with ErrTooLarge, core.ErrTooBusy, or what Close was told.
-func (q *Queue) Add(data []byte) (*Proposal, error) { return q.add(data, &q.queue) }
+func (q *Queue) Add(data []byte) (*Proposal, error) { return q.add(&Proposal{data: data}, &q.queue) }
 
-// hold takes a command that is not proposed before unhold, and then perhaps before others.
-func (q *Queue) hold(data []byte, first bool) (*Proposal, error) {
-	if first {
-		return q.add(data, &q.first)
+// AddTaking is Add for a command that may take rights away.
+func (q *Queue) AddTaking(data []byte) (*Proposal, error) {
+	return q.add(&Proposal{data: data, takes: true}, &q.queue)
+}
+
+// Taking reports whether a command that may take rights away is in, or on its way to, the log, and was not applied here. Once it reports that there is
+// none, the state has what all of them took that were taken from the queue before, as long as this member has not lost the leadership since.
+func (q *Queue) Taking() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, g := range q.groups {
+		if g.takes {
+			return true
+		}
 	}
-	return q.add(data, &q.held)
+	return false
+}
+
+// hold takes a command that may take rights away, and is not proposed before unhold, and then perhaps before others.
+func (q *Queue) hold(data []byte, first bool) (*Proposal, error) {
+	p := &Proposal{data: data, takes: true}
+	if first {
+		return q.add(p, &q.first)
+	}
+	return q.add(p, &q.held)
 }
 
 // unhold queues what was held, all of it together.
@@ -114,11 +135,12 @@ func (q *Queue) unhold() {
 }
 
 // add adds a command to a list of the queue's.
-func (q *Queue) add(data []byte, to *[]*Proposal) (*Proposal, error) {
+func (q *Queue) add(p *Proposal, to *[]*Proposal) (*Proposal, error) {
+	data := p.data
 	if len(data) > CommandBytesMax {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), CommandBytesMax)
 	}
-	p := &Proposal{data: data, done: make(chan struct{})}
+	p.done = make(chan struct{})
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed != nil {
@@ -150,6 +172,7 @@ func (q *Queue) Take(term uint64, dst []core.Proposal) []core.Proposal {
 			g = &group{term: term}
 		}
 		g.members = append(g.members, p)
+		g.takes = g.takes || p.takes
 		g.bytes += len(p.data)
 		total += len(p.data)
 	}

@@ -116,7 +116,7 @@ func (c *Changes) enlist(ctx context.Context, cs *raftpb.ConfState, m *storev1.M
 	if core.IsMember(cs, m.GetId()) {
 		return nil
 	}
-	if err := c.o.Confs.Change(ctx, single(raftpb.ConfChangeAddLearnerNode, m.GetId())); err != nil {
+	if err := c.o.Confs.Change(ctx, c.guard(ctx), single(raftpb.ConfChangeAddLearnerNode, m.GetId())); err != nil {
 		return err
 	}
 	c.log.Info("added member", zap.String("name", m.GetName()), zap.Uint64("member", m.GetId()),
@@ -162,7 +162,7 @@ func (c *Changes) takePlace(ctx context.Context, cs *raftpb.ConfState, old uint6
 	if err := c.checkQuorum(after); err != nil && !t.GetForce() {
 		return err
 	}
-	if err := c.o.Confs.Change(ctx, change); err != nil {
+	if err := c.o.Confs.Change(ctx, c.guard(ctx), change); err != nil {
 		return err
 	}
 	if err := c.awaitConf(ctx, func(cs *raftpb.ConfState) bool { return !core.IsMember(cs, old) }); err != nil {

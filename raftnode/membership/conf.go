@@ -131,13 +131,30 @@ func (c *ConfChanges) Close(why error) {
 }
 
 // Change replicates a change of members and waits until it is applied here. One that finds another in progress waits for
-// its end, for no longer than the patience.
-func (c *ConfChanges) Change(ctx context.Context, change *raftpb.ConfChangeV2) error {
+// its end, for no longer than the patience. So does one that has a guard and finds rights unsettled.
+func (c *ConfChanges) Change(ctx context.Context, guard core.Guard, change *raftpb.ConfChangeV2) error {
+	return c.patiently(ctx, func() error { return c.propose(ctx, guard, change) })
+}
+
+// Transfer asks raft to hand leadership to another member, and waits until that is asked for: not for what becomes of it. It waits as Change does.
+func (c *ConfChanges) Transfer(ctx context.Context, guard core.Guard, to uint64) error {
+	return c.patiently(ctx, func() error {
+		handle, w, err := c.add()
+		if err != nil {
+			return err
+		}
+		c.o.Post(core.Transfer{Handle: handle, To: to, Guard: guard})
+		return c.await(ctx, handle, w)
+	})
+}
+
+// patiently tries what may have to wait for another change.
+func (c *ConfChanges) patiently(ctx context.Context, try func() error) error {
 	patience := time.NewTimer(c.o.Patience)
 	defer patience.Stop()
 	for {
-		err := c.propose(ctx, change)
-		if !errors.Is(err, core.ErrConfChangePending) {
+		err := try()
+		if !errors.Is(err, core.ErrConfChangePending) && !errors.Is(err, ErrRightsUnsettled) {
 			return err
 		}
 		retry := time.NewTimer(confRetry)
@@ -155,29 +172,34 @@ func (c *ConfChanges) Change(ctx context.Context, change *raftpb.ConfChangeV2) e
 
 // Propose gives a change to the loop, and does not wait for what becomes of it.
 func (c *ConfChanges) Propose(change *raftpb.ConfChangeV2) error {
-	_, _, err := c.begin(change)
+	_, _, err := c.begin(core.Guard{}, change)
 	return err
 }
 
 // begin gives a change to the loop.
-func (c *ConfChanges) begin(change *raftpb.ConfChangeV2) (handle uint64, w *confWait, err error) {
+func (c *ConfChanges) begin(guard core.Guard, change *raftpb.ConfChangeV2) (handle uint64, w *confWait, err error) {
 	if err = c.o.MayPropose(); err != nil {
 		return 0, nil, err
 	}
 	if handle, w, err = c.add(); err != nil {
 		return 0, nil, err
 	}
-	c.o.Post(core.ChangeConf{Handle: handle, Change: &raftpb.ConfChangeV2{
+	c.o.Post(core.ChangeConf{Handle: handle, Guard: guard, Change: &raftpb.ConfChangeV2{
 		Transition: change.GetTransition().Enum(), Changes: change.GetChanges(), Context: c.context(handle),
 	}})
 	return handle, w, nil
 }
 
-func (c *ConfChanges) propose(ctx context.Context, change *raftpb.ConfChangeV2) error {
-	handle, w, err := c.begin(change)
+func (c *ConfChanges) propose(ctx context.Context, guard core.Guard, change *raftpb.ConfChangeV2) error {
+	handle, w, err := c.begin(guard, change)
 	if err != nil {
 		return err
 	}
+	return c.await(ctx, handle, w)
+}
+
+// await waits for what becomes of a change.
+func (c *ConfChanges) await(ctx context.Context, handle uint64, w *confWait) error {
 	select {
 	case <-w.done:
 		return w.err

@@ -34,6 +34,10 @@ var (
 	ErrTransferFailed = errors.New("leadership was not transferred")
 	// ErrOnlyVoter says that the leadership cannot be handed over, because no other member votes.
 	ErrOnlyVoter = errors.New("no other member votes, so leadership cannot be transferred")
+	// ErrRightsTaken says that rights were taken away since the change was allowed, as AllowedBelow says.
+	ErrRightsTaken = errors.New("rights were taken away since the change of members was allowed")
+	// ErrRightsUnsettled says that rights are perhaps being taken away, and were for as long as the change waited.
+	ErrRightsUnsettled = errors.New("rights are perhaps being taken away")
 	// ErrRemoved says that this member was removed from its cluster, and stops for good.
 	ErrRemoved = errors.New("this member was removed from the cluster")
 )
@@ -83,6 +87,30 @@ type Changes struct {
 	log     *zap.Logger
 	records records
 	slot    chan struct{} // 1 slot: whoever changes members holds it
+	term    uint64        // of the last proof that this member leads; it belongs to whoever holds the slot
+}
+
+// belowKey is the key of what AllowedBelow says.
+type belowKey struct{}
+
+// AllowedBelow returns a context for a change of members that was allowed below a deny revision. It is not made once the cluster has that one: a command
+// that was proposed before it and raised the deny revision that far stops it. Zero, or another context: it is allowed whatever happens.
+func AllowedBelow(ctx context.Context, below uint64) context.Context {
+	return context.WithValue(ctx, belowKey{}, below)
+}
+
+// allowedBelow returns what AllowedBelow was told.
+func allowedBelow(ctx context.Context) uint64 {
+	below, _ := ctx.Value(belowKey{}).(uint64)
+	return below
+}
+
+// guard returns how long a change that was begun is allowed.
+func (c *Changes) guard(ctx context.Context) core.Guard {
+	if below := allowedBelow(ctx); below != 0 {
+		return core.Guard{Term: c.term, Below: below}
+	}
+	return core.Guard{}
 }
 
 // NewChanges returns what changes members through this one.
@@ -132,7 +160,7 @@ func (c *Changes) begin(ctx context.Context) (cs *raftpb.ConfState, end func(), 
 		return nil, nil, core.ErrStopped
 	}
 	end = func() { <-c.slot }
-	if _, err = c.o.Consensus.ReadIndexLeader(ctx); err == nil {
+	if c.term, err = c.o.Consensus.ReadIndexLeader(ctx); err == nil {
 		cs, err = c.Conf()
 	}
 	if err != nil {
@@ -168,7 +196,7 @@ func (c *Changes) promote(ctx context.Context, cs *raftpb.ConfState, id uint64, 
 			return err
 		}
 	}
-	if err := c.o.Confs.Change(ctx, single(raftpb.ConfChangeAddNode, id)); err != nil {
+	if err := c.o.Confs.Change(ctx, c.guard(ctx), single(raftpb.ConfChangeAddNode, id)); err != nil {
 		return err
 	}
 	c.log.Info("promoted member", zap.Uint64("member", id))
@@ -200,7 +228,7 @@ func (c *Changes) Remove(ctx context.Context, id uint64, force bool) error {
 		if c.records.of(id) == nil {
 			return fmt.Errorf("%w: %x", ErrMemberUnknown, id)
 		}
-		return c.records.remove(ctx, id)
+		return c.records.removeAllowed(ctx, id)
 	}
 	rest := without(cs.GetVoters(), id)
 	if len(rest) == 0 {
@@ -214,7 +242,7 @@ func (c *Changes) Remove(ctx context.Context, id uint64, force bool) error {
 	if id == c.o.Member {
 		return c.stepAside(ctx)
 	}
-	if err := c.o.Confs.Change(ctx, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
+	if err := c.o.Confs.Change(ctx, c.guard(ctx), single(raftpb.ConfChangeRemoveNode, id)); err != nil {
 		return err
 	}
 	c.log.Info("removed member", zap.Uint64("member", id))
@@ -262,7 +290,9 @@ func (c *Changes) transfer(ctx context.Context, id uint64) error {
 		return err
 	}
 	c.log.Info("transfers the leadership", zap.Uint64("to", found.ID))
-	c.o.Post(core.Transfer{To: found.ID})
+	if err = c.o.Confs.Transfer(ctx, c.guard(ctx), found.ID); err != nil {
+		return err
+	}
 	tick := time.NewTicker(c.o.Tick)
 	defer tick.Stop()
 	for range 2 * c.o.ElectionTicks {

@@ -115,7 +115,7 @@ func (r *reconciler) expel(ctx context.Context, cs *raftpb.ConfState) (bool, err
 				return false, err
 			}
 		}
-		if err := r.c.o.Confs.Change(ctx, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
+		if err := r.c.o.Confs.Change(ctx, core.Guard{}, single(raftpb.ConfChangeRemoveNode, id)); err != nil {
 			return false, err
 		}
 		r.c.log.Info("removed a member whose record is deleted", zap.Uint64("member", id))

@@ -65,10 +65,24 @@ func (r records) put(ctx context.Context, m *storev1.Member) error {
 
 // remove forgets a member that raft has forgotten, and keeps its id from being used again.
 func (r records) remove(ctx context.Context, id uint64) error {
-	return r.propose(ctx, &storev1.Command{
+	return r.propose(ctx, deletion(id))
+}
+
+// removeAllowed is remove where nothing was done for it before: it does nothing if rights were taken away since it was allowed.
+func (r records) removeAllowed(ctx context.Context, id uint64) error {
+	cmd := deletion(id)
+	if storage.KnowsPrincipals(r.c.Store().Applied().ClusterVersion) {
+		cmd.AuthorisedBelow = allowedBelow(ctx)
+	}
+	return r.propose(ctx, cmd)
+}
+
+// deletion is the command that forgets a member.
+func deletion(id uint64) *storev1.Command {
+	return &storev1.Command{
 		WallTimeMs: time.Now().UnixMilli(),
 		Kind:       &storev1.Command_DeleteMember{DeleteMember: &storev1.DeleteMember{Id: id}},
-	})
+	}
 }
 
 // propose proposes a command about members and makes an error of its failure.
@@ -89,6 +103,8 @@ func (r records) propose(ctx context.Context, cmd *storev1.Command) error {
 		return fmt.Errorf("%w: %s", ErrJoinToken, storage.FailureText(f))
 	case storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED:
 		return ErrNotEnabled
+	case storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD:
+		return ErrRightsTaken
 	default:
 		return fmt.Errorf("%w: %s", ErrMemberRefused, storage.FailureText(f))
 	}

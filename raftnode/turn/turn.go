@@ -63,8 +63,10 @@ type Options struct {
 	Peers     *membership.Peers
 	// ElectionTicks is after how many ticks a member that is not heard of is not reachable.
 	ElectionTicks int
-	Self          Self
-	Surroundings  Surroundings
+	// DenyRevision returns that of the applied state. It does not block.
+	DenyRevision func() uint64
+	Self         Self
+	Surroundings Surroundings
 }
 
 // Turn is one round of a member's loop, with memory that is used again. Only the loop uses it.
@@ -93,12 +95,51 @@ func (t *Turn) Step(events []core.Event) []core.Event {
 		clear(events)
 		return events[:0]
 	}
+	events = t.admit(events)
 	t.o.Core.Step(&t.fx, events...)
 	clear(events)
 	t.watchHang()
 	t.propose()
 	t.perform()
 	return events[:0]
+}
+
+// admit takes away the changes of members that are not allowed any more, and tells those who wait for them. Only a turn proposes commands, so what takes
+// rights away is in the log before the changes that come with these events, or behind them.
+func (t *Turn) admit(events []core.Event) []core.Event {
+	kept := events[:0]
+	for _, ev := range events {
+		var refused error
+		switch ev := ev.(type) {
+		case core.ChangeConf:
+			if refused = t.allowed(ev.Guard); refused != nil {
+				t.o.Confs.Finish(ev.Handle, refused)
+			}
+		case core.Transfer:
+			refused = t.allowed(ev.Guard)
+			t.o.Confs.Finish(ev.Handle, refused)
+		}
+		if refused == nil {
+			kept = append(kept, ev)
+		}
+	}
+	clear(events[len(kept):])
+	return kept
+}
+
+// allowed returns why a change of members is not allowed now. While a command is under way that may take rights away, nobody knows: the deny revision is
+// that of what is applied, so it is read after that.
+func (t *Turn) allowed(g core.Guard) error {
+	switch {
+	case g.Below == 0:
+		return nil
+	case t.o.Proposals.Taking():
+		return membership.ErrRightsUnsettled
+	case t.o.DenyRevision() >= g.Below:
+		return membership.ErrRightsTaken
+	default:
+		return nil
+	}
 }
 
 // lookAtPeers follows the other members, once a tick.

@@ -23,6 +23,9 @@ type member struct {
 	view    turn.View
 	readers *turn.Readers
 	queue   *envelope.Queue
+	confs   *membership.ConfChanges
+	posted  []core.Event // by those who change members
+	deny    uint64       // the deny revision of what is applied
 	turn    *turn.Turn
 }
 
@@ -39,9 +42,13 @@ type script struct {
 func newMember() *member {
 	m := &member{readers: turn.NewReaders(), queue: envelope.New(1, 1, 1<<20)}
 	m.script = script{m: m, lead: core.Leadership{Term: 1, Leader: 1, Role: core.RoleLeader}, commit: 7}
+	m.confs = membership.NewConfChanges(membership.ConfOptions{
+		Member: 1, Patience: time.Second, MayPropose: func() error { return nil },
+		Post: func(ev ...core.Event) { m.posted = append(m.posted, ev...) },
+	})
 	m.turn = turn.New(turn.Options{
 		Core: &m.script, View: &m.view, Readers: m.readers, Proposals: m.queue, Peers: &membership.Peers{},
-		Confs: membership.NewConfChanges(membership.ConfOptions{Member: 1}), ElectionTicks: 10, Self: m, Surroundings: m,
+		Confs: m.confs, ElectionTicks: 10, DenyRevision: func() uint64 { return m.deny }, Self: m, Surroundings: m,
 	})
 	return m
 }

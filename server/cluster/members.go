@@ -8,6 +8,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
@@ -100,6 +101,7 @@ func (a *Service) ChangeMembersHere(
 	if err = a.AllowedStill(ctx, r.GetAuthorisedBelow()); err != nil {
 		return nil, err
 	}
+	ctx = raftnode.AllowedBelow(ctx, max(r.GetAuthorisedBelow(), 1)) // It waits for other changes, and is compared again when it is proposed.
 	done = &peerv1.ChangeMembersResponse{}
 	log := a.Log.With(zap.String("by", r.GetBy()), zap.String("principal", r.GetPrincipal()))
 	switch call := r.GetCall().(type) {

@@ -256,6 +256,8 @@ func fromNode(err error) *Error {
 	case errors.Is(err, raftnode.ErrCommandUnknown):
 		return New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
 			"the leader does not support a part of this change; it may run an older version than this member")
+	case errors.Is(err, raftnode.ErrRightsTaken), errors.Is(err, raftnode.ErrRightsUnsettled):
+		return New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED, "rights changed during the call; retry it")
 	case errors.Is(err, raftnode.ErrStopped):
 		return New(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
 	default:

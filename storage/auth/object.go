@@ -27,6 +27,16 @@ func object(change *storev1.ChangeAuth) []byte {
 	}
 }
 
+// MayTakeAway reports whether a change may take a right away at any state. A nil change does not.
+func MayTakeAway(change *storev1.ChangeAuth) bool {
+	switch change.GetChange().(type) {
+	case *storev1.ChangeAuth_Bootstrap, *storev1.ChangeAuth_SetMode:
+		return true
+	default:
+		return change != nil && object(change) != nil
+	}
+}
+
 // TakesAway reports whether a change may take a right away, at the state with a mode. A nil change does not.
 func (r *Reader) TakesAway(change *storev1.ChangeAuth, mode storev1.AuthMode) (bool, error) {
 	if change == nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,27 +58,32 @@ type builtTests string
 // buildTests builds the tests that must fail with bugs.
 func buildTests(t *testing.T, overlay string, bugs []planted.Bug) builtTests {
 	t.Helper()
-	dir := t.TempDir()
-	args := []string{"test", "-c", "-vet=off", "-tags", "invariants", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
+	built := builtTests(t.TempDir())
 	last := ""
 	for _, bug := range bugs {
-		if bug.Freshness.Package != last {
-			last = bug.Freshness.Package
-			args = append(args, last)
+		if bug.Freshness.Package == last {
+			continue
+		}
+		last = bug.Freshness.Package
+		args := []string{"test", "-c", "-vet=off", "-tags", "invariants", "-overlay", overlay, "-o", built.of(last), last}
+		build := exec.CommandContext(t.Context(), "go", args...)
+		build.Dir = filepath.Join("..", "..")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	build := exec.CommandContext(t.Context(), "go", args...)
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return builtTests(dir)
+	return built
+}
+
+// of returns where the tests of a package are.
+func (b builtTests) of(pkg string) string {
+	return filepath.Join(string(b), strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")+".test")
 }
 
 // run runs a test with a bug, and returns what it printed.
 func (b builtTests) run(t *testing.T, test planted.Test, bug string) (string, error) {
 	t.Helper()
-	run := exec.CommandContext(t.Context(), filepath.Join(string(b), path.Base(test.Package)+".test"),
+	run := exec.CommandContext(t.Context(), b.of(test.Package),
 		"-test.v", "-test.run", "^"+test.Name+"$", "-test.timeout", "1m")
 	run.Dir = filepath.Join("..", "..", filepath.FromSlash(test.Package))
 	run.Env = append(os.Environ(), "TENURE_PLANTED="+bug)

@@ -151,6 +151,7 @@ func (r *life) connect(applied storage.Applied) {
 	r.turn = turn.New(turn.Options{
 		Core: drawn{r.core, r.w}, View: &r.view, Readers: r.readers, Proposals: r.queue, Confs: r.confs, Peers: &r.peers,
 		ElectionTicks: r.w.plan.ElectionTicks, Self: r.self, Surroundings: around{r},
+		DenyRevision: func() uint64 { return r.store.Rights.Now().DenyRevision },
 	})
 	r.applies = turn.Applies{
 		Proposals: r.queue, Confs: r.confs, View: &r.view, Term: applied.Term, Watch: r.published,

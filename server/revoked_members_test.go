@@ -1,0 +1,94 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/identity"
+)
+
+// TestNoMemberIsRemovedAfterARevocation removes a member with a token, through two members, while the token is revoked through the third. Once the
+// revocation is answered, the members stay as they are.
+func TestNoMemberIsRemovedAfterARevocation(t *testing.T) {
+	a := newAuthority(t)
+	c := startCluster(t, 3, a.securePeers)
+	first, lead := c.members[0], c.leader(t)
+	admin := identity.NewToken()
+	await(t, "the cluster has the version that tokens need", func() bool {
+		_, err := first.auth().BootstrapAuth(t.Context(), &tenurev1.BootstrapAuthRequest{Token: admin, Mode: modeEnforce})
+		return err == nil
+	})
+	made := first.token(t, admin, "operators", "operator write\noperator read\n")
+	leader := c.members[lead]
+	gone, names := uint64(0), map[uint64]string{}
+	voters := func() (ids []uint64) {
+		t.Helper()
+		// A list is what its member has, and a read proves that this is all.
+		if _, err := leader.Get(as(t.Context(), admin), &tenurev1.GetRequest{Key: "k"}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := leader.ListMembers(as(t.Context(), admin), &tenurev1.ListMembersRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all.GetMembers() {
+			if !m.GetLearner() {
+				ids = append(ids, m.GetId())
+			}
+			names[m.GetId()] = m.GetName()
+			if !m.GetLeader() {
+				gone = m.GetId()
+			}
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	all := voters()
+	if len(all) != 3 {
+		t.Fatalf("got voters %v, want three", all)
+	}
+	follower := gone
+	ctx := as(t.Context(), made.GetText())
+	var calls sync.WaitGroup
+	for _, through := range []*member{leader, c.members[(lead+1)%3]} {
+		calls.Go(func() {
+			_, failed := through.RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: follower})
+			switch status.Code(failed) {
+			case codes.OK, codes.Unauthenticated, codes.NotFound, codes.Unavailable, codes.FailedPrecondition:
+			default:
+				t.Errorf("the removal: got %v", failed)
+			}
+		})
+	}
+	await(t, "the token is revoked", func() bool {
+		_, err := leader.auth().RevokeToken(as(t.Context(), admin), &tenurev1.RevokeTokenRequest{Accessor: made.GetToken().GetAccessor()})
+		return err == nil
+	})
+	before := voters()
+	calls.Wait()
+	if after := voters(); !slices.Equal(after, before) {
+		t.Errorf("when the revocation was answered the voters were %v, and then %v", before, after)
+	}
+	_, err := leader.RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: follower})
+	wantError(t, err, codes.Unauthenticated, "UNAUTHENTICATED")
+	if len(before) == 3 {
+		return
+	}
+	for i, m := range c.members { // The removal came first, and its member ends.
+		if names[follower] != fmt.Sprintf("m%d", i+1) {
+			continue
+		}
+		if err = <-m.ended; !errors.Is(err, raftnode.ErrRemoved) {
+			t.Errorf("the member that was removed ended with %v", err)
+		}
+		m.ended <- nil
+	}
+}
