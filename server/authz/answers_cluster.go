@@ -4,7 +4,7 @@ import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 
 // showCatalog adds the answers of CatalogService.
 func showCatalog(a *Answers) {
-	const covered = "a read is refused that may not read all that it selects; a write includes the read"
+	const covered = "a read is refused that may not read all that it selects, or has left out the rest as it asked; a write includes the read"
 	tell[*tenurev1.RegisterNodeResponse](a, nil, head(), shown(covered, "node_id", "sessions_ended"))
 	tell[*tenurev1.SyncNodeResponse](a, nil, head(), shown(covered, "sessions_ended"))
 	tell[*tenurev1.UpdateCheckResponse](a, nil, head(), shown(covered, "previous", "sessions_ended"))

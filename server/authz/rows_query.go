@@ -78,7 +78,7 @@ func addQueries(t *Table) {
 
 // showQueries adds the answers of QueryService.
 func showQueries(a *Answers) {
-	const covered = "a request is refused that may not read the query; a write includes the read"
+	const covered = "a request is refused that may not read the query, or has left it out as it asked; a write includes the read"
 	tell[*tenurev1.CreateQueryResponse](a, nil, head(), shown(covered, "query_id"))
 	tell[*tenurev1.UpdateQueryResponse](a, nil, head(), shown(covered, "mod_revision"))
 	tell[*tenurev1.DeleteQueryResponse](a, nil, head(), shown(covered, "deleted"))
