@@ -190,6 +190,23 @@ func TestAuditSaysWhatEnforceWouldDeny(t *testing.T) {
 	}
 }
 
+// TestAuditSaysWhatEnforceWouldShowInPart lists keys of which the caller may list some. In mode warn it gets all, and the line says that it would not.
+func TestAuditSaysWhatEnforceWouldShowInPart(t *testing.T) {
+	lines := newAuditLines()
+	m := start(t, audited(lines, "denied", "reads"))
+	admin := m.bootstrap(t, modeWarn)
+	web := as(t.Context(), m.token(t, admin, "web", `key "a/"* ro`).GetText())
+	for prefix, want := range map[string]string{"": "would_deny", "a/": "allowed"} {
+		if _, err := m.List(web, &tenurev1.ListRequest{Prefix: prefix, VisibleOnly: true}); err != nil {
+			t.Fatal(err)
+		}
+		isList := func(l auditLine) bool { return strings.HasSuffix(l.Method, "/List") && l.Decision == want }
+		if got := lines.all(t, isList); len(got) == 0 {
+			t.Errorf("a list of %q has no line that says %s", prefix, want)
+		}
+	}
+}
+
 // TestAuditNamesARevokedToken has a client that revokes its own token, and calls again with it.
 func TestAuditNamesARevokedToken(t *testing.T) {
 	lines := newAuditLines()
