@@ -120,11 +120,13 @@ func TestEventsAreShownToWhoSeesThem(t *testing.T) {
 			node + `service "b" read`, allServices, checkPut(&storev1.CheckPut{ServiceNames: []string{"b"}, PreviousServiceId: "old", PreviousServiceName: "a"}), "as it is",
 		},
 		"a query with another name": {
-			`query "b" read`, watch.Selectors{AllQueries: true},
+			`query "b" read`,
+			watch.Selectors{AllQueries: true},
 			&storev1.Event{Kind: &storev1.Event_QueryPut{QueryPut: &storev1.QueryPut{Query: &storev1.Query{Name: "a"}, PreviousName: "b"}}}, "query deleted b",
 		},
 		"a query that had no name": {
-			`query "b" read`, watch.Selectors{AllQueries: true},
+			`query "b" read`,
+			watch.Selectors{AllQueries: true},
 			&storev1.Event{Kind: &storev1.Event_QueryPut{QueryPut: &storev1.QueryPut{Query: &storev1.Query{Name: "a"}}}}, "",
 		},
 		"a key that is named": {
@@ -134,11 +136,13 @@ func TestEventsAreShownToWhoSeesThem(t *testing.T) {
 			`key "k" read watch`, watch.Selectors{Prefixes: []string{"k"}}, &storev1.Event{Kind: &storev1.Event_KeyPut{KeyPut: &storev1.KeyPut{Key: "k"}}}, "",
 		},
 		"a key that is named and below a prefix": {
-			`key "k" read watch`, watch.Selectors{Keys: []string{"k"}, Prefixes: []string{"k"}},
+			`key "k" read watch`,
+			watch.Selectors{Keys: []string{"k"}, Prefixes: []string{"k"}},
 			&storev1.Event{Kind: &storev1.Event_KeyDeleted{KeyDeleted: &storev1.KeyDeleted{Key: "k"}}}, "as it is",
 		},
 		"a lock whose key is named as a key": {
-			`key "k" read watch`, watch.Selectors{Keys: []string{"k"}, LockPrefixes: []string{"k"}},
+			`key "k" read watch`,
+			watch.Selectors{Keys: []string{"k"}, LockPrefixes: []string{"k"}},
 			&storev1.Event{Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{Key: "k"}}}, "",
 		},
 	} {
