@@ -1,75 +1,123 @@
 package access
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/identity"
-	"github.com/tenure-io/tenure/server/reason"
 )
 
-// TestAStreamOfAPartEndsWhenItIsAnother changes rules and the mode, and looks at a watch of a part after each change.
-func TestAStreamOfAPartEndsWhenItIsAnother(t *testing.T) {
-	const narrow, wide = `key "a/"* ro`, `key * ro`
-	mode := func(mode storev1.AuthMode) func(*testing.T, *cut) {
-		return func(t *testing.T, node *cut) {
-			t.Helper()
-			node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: mode}})
+// watchOfAPart opens a watch of all keys that shows what its caller sees, and returns it with what counts its ends.
+func watchOfAPart(t *testing.T, node *cut, a *Authority, caller *identity.Client, ended *int) *Sight {
+	t.Helper()
+	ctx, s := a.Open(t.Context(), func() *identity.Client { return caller }, tenurev1.WatchService_Watch_FullMethodName, func(error) { *ended++ })
+	if err := s.Message(ctx, &tenurev1.WatchRequest{Prefixes: []string{""}, VisibleOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	state := node.store.NewReader()
+	defer func() { _ = state.Close() }()
+	at, err := state.Applied()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sight, err := See(ctx, state, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sight
+}
+
+// TestTheRulesOfACallerAreComparedOnce opens 10 000 watches of one caller, and changes the rights of others and its own.
+func TestTheRulesOfACallerAreComparedOnce(t *testing.T) {
+	const streams = 10_000
+	node, a, caller := ruled(t, authEnforce, `key "a/"* ro`)
+	ended := 0
+	for range streams {
+		if watchOfAPart(t, node, a, caller, &ended) == nil {
+			t.Fatal("it sees all")
 		}
 	}
-	policy := func(name, rules string) func(*testing.T, *cut) {
-		return func(t *testing.T, node *cut) { t.Helper(); node.policy(t, name, rules) }
+	open, now := a.open(), node.store.Rights.Now()
+	l := &glance{authority: a}
+	for _, s := range open {
+		if differs, err := l.differs(s, now); differs || err != nil {
+			t.Fatalf("got %v, %v before anything changed", differs, err)
+		}
 	}
-	for name, c := range map[string]struct {
-		mode   storev1.AuthMode
-		rules  string
-		change func(*testing.T, *cut)
-		ends   bool
+	_ = l.close()
+	for n := range 3 {
+		node.policy(t, fmt.Sprint("other", n), `key * ro`)
+		l = &glance{authority: a}
+		for _, s := range open {
+			if differs, err := l.differs(s, node.store.Rights.Now()); differs || err != nil {
+				t.Fatalf("got %v, %v after the rights of others changed", differs, err)
+			}
+		}
+		if len(l.same) != 1 {
+			t.Errorf("rules were compared %d times, want once", len(l.same))
+		}
+		_ = l.close()
+	}
+	reviews := a.Reviews()
+	reviews.Next(t.Context())
+	if ended != 0 {
+		t.Errorf("%d ended, want none", ended)
+	}
+	node.rules(t, `key "a/"* ro`+"\n"+`key "b" ro`)
+	reviews.Next(t.Context())
+	if ended != streams {
+		t.Errorf("%d ended, want all", ended)
+	}
+}
+
+// TestWhatAStreamSeesIsFixed takes what a stream sees from a snapshot, and changes rights to and fro before a review looks.
+func TestWhatAStreamSeesIsFixed(t *testing.T) {
+	node, a, caller := ruled(t, authEnforce, `key "a/"* ro`)
+	reviews := a.Reviews()
+	ended := 0
+	sight := watchOfAPart(t, node, a, caller, &ended)
+	sees := func(key string) bool { return authz.SeesKey(sight, key, authz.Read) }
+	node.rules(t, `key "b/"* ro`)
+	if !sees("a/1") || sees("b/1") {
+		t.Error("what a stream sees moved with its caller's rights")
+	}
+	node.rules(t, `key "a/"* ro`)
+	reviews.Next(t.Context())
+	if ended != 0 {
+		t.Error("it ended, though it shows what it would show now")
+	}
+	node.rules(t, `key * ro`)
+	reviews.Next(t.Context())
+	if ended != 1 {
+		t.Errorf("it ended %d times, want once", ended)
+	}
+}
+
+// TestInModeWarnAWatchShowsAll looks at what is counted, and that it ends when rules are enforced, and not before.
+func TestInModeWarnAWatchShowsAll(t *testing.T) {
+	node, a, caller := ruled(t, authWarn, `key "a/"* ro`)
+	reviews := a.Reviews()
+	ended := 0
+	if sight := watchOfAPart(t, node, a, caller, &ended); sight != nil {
+		t.Errorf("got %v, want that it sees all", sight)
+	}
+	for _, step := range []struct {
+		do   func()
+		want int
 	}{
-		"it sees more":                    {authEnforce, narrow, policy("p", "key \"a/\"* ro\nkey \"b\" ro"), true},
-		"it sees all":                     {authEnforce, narrow, policy("p", wide), true},
-		"it sees less":                    {authEnforce, narrow, policy("p", `key "a/1" ro`), true},
-		"it no longer sees all":           {authEnforce, wide, policy("p", narrow), true},
-		"the same rules again":            {authEnforce, narrow, policy("p", narrow), false},
-		"a policy of others":              {authEnforce, narrow, policy("q", wide), false},
-		"rules are enforced no more":      {authEnforce, narrow, mode(authWarn), true},
-		"rules are enforced":              {authWarn, narrow, mode(authEnforce), true},
-		"rules change that only count":    {authWarn, narrow, policy("p", `key "a/1" ro`), false},
-		"a policy of nobody in mode warn": {authWarn, narrow, policy("q", wide), false},
+		{func() { node.rules(t, `key "b/"* ro`) }, 0},
+		{func() {
+			node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: authEnforce}})
+		}, 1},
 	} {
-		node, a, caller := ruled(t, c.mode, c.rules)
-		var ended error
-		ctx, stream := a.Open(t.Context(), func() *identity.Client { return caller }, tenurev1.WatchService_Watch_FullMethodName, func(err error) { ended = err })
-		if err := stream.Message(ctx, &tenurev1.WatchRequest{Prefixes: []string{""}, VisibleOnly: true}); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		step.do()
+		reviews.Next(context.Background())
+		if ended != step.want {
+			t.Errorf("%d ended, want %d", ended, step.want)
 		}
-		s := node.store.NewReader()
-		at, err := s.Applied()
-		if err != nil {
-			t.Fatal(err)
-		}
-		sight, err := See(ctx, s, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err = s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		reviews := a.Reviews()
-		if reviews.Next(t.Context()); ended != nil {
-			t.Errorf("%s: nothing has changed, and it ended: %v", name, ended)
-		}
-		c.change(t, node)
-		reviews.Next(t.Context())
-		if e := reason.Of(ended); c.ends != (e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED) || !c.ends && ended != nil {
-			t.Errorf("%s: it ended with %v, want an end %v", name, ended, c.ends)
-		}
-		partly := c.mode == authEnforce && c.rules == narrow
-		if got := sight != nil; got != partly || partly && (authz.SeesKey(sight, "b", authz.Read) || !authz.SeesKey(sight, "a/1", authz.Read)) {
-			t.Errorf("%s: it sees a part: %v, want %v", name, got, partly)
-		}
-		stream.Close()
 	}
 }

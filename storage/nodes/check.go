@@ -142,17 +142,16 @@ func (n *node) tellCheck(r, before, sameBut *storev1.CheckRecord) error {
 		Node: r.GetNode(), Check: proto.CloneOf(r.GetCheck()), CreateRevision: r.GetCreateRevision(), Origin: r.GetOrigin(),
 		ServiceNames: names, ServiceName: r.GetServiceName(),
 	}
-	n.addPrevious(put, before)
+	if n.State.ClusterVersion >= layout.Version3 && before != nil {
+		addPrevious(put, before)
+	}
 	n.Command.Emit(&storev1.Event{Kind: &storev1.Event_CheckPut{CheckPut: put}})
 	return nil
 }
 
 // addPrevious adds to an event of a check that moved what it was about before, so that a caller who may see only that can be told that the check is
 // gone. Before version 3, it was not told.
-func (n *node) addPrevious(put *storev1.CheckPut, before *storev1.CheckRecord) {
-	if n.State.ClusterVersion < layout.Version3 || before == nil {
-		return
-	}
+func addPrevious(put *storev1.CheckPut, before *storev1.CheckRecord) {
 	if left := before.GetCheck().GetServiceId(); left != put.GetCheck().GetServiceId() {
 		put.PreviousServiceId, put.PreviousNode = left, left == ""
 	}
