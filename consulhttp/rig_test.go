@@ -32,6 +32,7 @@ type rig struct {
 	grpc     *grpc.ClientConn
 	registry *prometheus.Registry
 	client   *http.Client
+	show     func(*http.Request) // adds the credential of all requests; nil: they have none
 }
 
 // newRig runs a member on a file system in memory, until the test ends.
@@ -94,6 +95,13 @@ func newMemberRig(t *testing.T, set func(*server.Config), adjust ...func(*consul
 	return r
 }
 
+// as returns the rig as that of a caller.
+func (r *rig) as(show func(*http.Request)) *rig {
+	other := *r
+	other.show = show
+	return &other
+}
+
 // reply is an answer over HTTP.
 type reply struct {
 	status int
@@ -129,6 +137,9 @@ func (r *rig) try(ctx context.Context, method, path string, body io.Reader, adju
 	}
 	// As curl has it with --data.
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if r.show != nil {
+		r.show(request)
+	}
 	for _, a := range adjust {
 		a(request)
 	}

@@ -209,18 +209,34 @@ func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*rep
 	return e.sessionList(ctx, r, q.Rest, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
 		switch event.GetType() {
 		case tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN:
-			return strings.EqualFold(event.GetSession().GetNode(), q.Rest), nil
+			return e.mayBeOf(ctx, event.GetSession(), q.Rest)
 		case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
 			ended, err := e.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{
 				SessionId: event.GetSession().GetSessionId(), Read: &tenurev1.ReadOptions{Stale: true},
 			})
-			// One that is forgotten already, or may be seen no longer, may have been of this node.
-			return err != nil || strings.EqualFold(ended.GetSession().GetNode(), q.Rest),
-				ignoring(err, append([]tenurev1.ErrorReason{tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED}, noSuchSession...)...)
+			if err != nil { // One that is forgotten already, or may be seen no longer, may have been of this node.
+				return true, ignoring(err, append([]tenurev1.ErrorReason{tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED}, noSuchSession...)...)
+			}
+			return e.mayBeOf(ctx, ended.GetSession(), q.Rest)
 		default:
 			return false, nil
 		}
 	})
+}
+
+// mayBeOf reports whether a session may be of a node: one without node is, if nodes are hidden from a caller that may read all sessions.
+func (e *sessionEndpoints) mayBeOf(ctx context.Context, s *tenurev1.Session, node string) (bool, error) {
+	if s.GetNode() != "" {
+		return strings.EqualFold(s.GetNode(), node), nil
+	}
+	err := e.readsNode(ctx, node, ask.ReadOptions(ask.Stale))
+	return err != nil, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED)
+}
+
+// readsNode returns why the caller may not read a node; nil: it may, whether or not there is one.
+func (e *sessionEndpoints) readsNode(ctx context.Context, node string, read *tenurev1.ReadOptions) error {
+	_, err := e.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: node, Read: read, VisibleOnly: true})
+	return ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT)
 }
 
 // sessionPages reads the sessions of a node, or all, that the caller may read; size 0 stands for the largest pages. To learn which of the sessions that it
@@ -236,8 +252,7 @@ func (e *sessionEndpoints) sessionPages(ctx context.Context, r read, node string
 	if err != nil || node == "" || !pages.Header().GetFiltered() {
 		return pages, err
 	}
-	_, err = e.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: node, Read: read, VisibleOnly: true})
-	return pages, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT)
+	return pages, e.readsNode(ctx, node, read)
 }
 
 // sessionList answers with the sessions of a node, or all.
