@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -37,48 +38,64 @@ func TestAWatchOfAPartAtAnyMember(t *testing.T) {
 				can, err := m.auth().CheckAccess(as(t.Context(), token), &tenurev1.CheckAccessRequest{Rule: `key "b/"* read`})
 				return err == nil && !can.GetAllowed()
 			})
-			stream, err := tenurev1.NewWatchServiceClient(m.conn).Watch(as(t.Context(), token), &tenurev1.WatchRequest{
-				VisibleOnly: true, Initial: initial, ProgressInterval: durationpb.New(200 * time.Millisecond),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for {
-				message, err := stream.Recv()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !message.GetHeader().GetFiltered() {
-					t.Errorf("got %v, want it filtered", message)
-				}
-				if message.GetInitial().GetComplete() || !initial {
-					break
-				}
-			}
+			stream := m.openPart(as(t.Context(), token), t, initial)
 			for _, key := range []string{"b/canary", "a/1"} {
 				if _, err := other.Put(admin, &tenurev1.PutRequest{Key: key, Content: text(key)}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for shown := 0; shown == 0; {
-				message, err := stream.Recv()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, e := range message.GetEvents().GetEvents() {
-					if e.GetKey() != "a/1" {
-						t.Errorf("got %v", e)
-					}
-					shown++
-				}
-			}
+			wantOnly(t, stream, "a/1")
 			if _, err := other.auth().PutPolicy(admin, &tenurev1.PutPolicyRequest{Name: "part", Rules: `key * ro`}); err != nil {
 				t.Fatal(err)
 			}
-			for err = nil; err == nil; {
+			var err error
+			for err == nil {
 				_, err = stream.Recv()
 			}
 			wantError(t, err, codes.Unavailable, "RIGHTS_CHANGED")
+		}
+	}
+}
+
+// openPart opens a watch of all keys that shows a part, and reads its initial state if that is wanted.
+func (m *member) openPart(ctx context.Context, t *testing.T, initial bool) tenurev1.WatchService_WatchClient {
+	t.Helper()
+	stream, err := tenurev1.NewWatchServiceClient(m.conn).Watch(ctx, &tenurev1.WatchRequest{
+		VisibleOnly: true, Initial: initial, ProgressInterval: durationpb.New(200 * time.Millisecond),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !message.GetHeader().GetFiltered() {
+			t.Errorf("got %v, want it filtered", message)
+		}
+		if message.GetInitial().GetComplete() || !initial {
+			return stream
+		}
+	}
+}
+
+// wantOnly reads a watch until it shows an event, which must be of a key.
+func wantOnly(t *testing.T, stream tenurev1.WatchService_WatchClient, key string) {
+	t.Helper()
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := message.GetEvents().GetEvents()
+		for _, e := range events {
+			if e.GetKey() != key {
+				t.Errorf("got %v", e)
+			}
+		}
+		if len(events) > 0 {
+			return
 		}
 	}
 }

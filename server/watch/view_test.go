@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -63,5 +64,7 @@ func TestAWatchComesOnThroughWhatItsViewLeavesOut(t *testing.T) {
 	f.commit(put("hidden", ""))
 	next(f.at())
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
 }
