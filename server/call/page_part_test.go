@@ -7,6 +7,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -65,7 +66,11 @@ func (p placed) token(t *testing.T, after string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pages.Token(after)
+	token, err := pages.Token(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
 }
 
 func TestATokenOfAPartTellsNothing(t *testing.T) {
@@ -105,7 +110,15 @@ func TestATokenOfAPartTellsNothing(t *testing.T) {
 	}
 	whole, other := all, part
 	whole.visible, other.query.Filters = false, []string{"b/"}
-	known := placed{snapshotWith(t, nil, &access.Sight{}), q, true}
+	known := placed{snapshotWith(t, nil, nil), q, true}
+	for name, by := range map[string]placed{"a part": part, "a part that is all": all} {
+		seen := by.query
+		seen.List = "visible keys"
+		refuse("one that anybody makes who knows the cluster, for "+name, by, seen.Token(by.At, place))
+		if data, err := DecodeToken(by.token(t, place)); err != nil || strings.Contains(string(data), "secret") {
+			t.Errorf("the token of %s has its place: %q, %v", name, data, err)
+		}
+	}
 	refuse("one that was changed", part, token[:len(token)-4]+"AAAA")
 	refuse("a short one", part, token[:8])
 	refuse("one of another listing", other, token)
@@ -113,4 +126,29 @@ func TestATokenOfAPartTellsNothing(t *testing.T) {
 	refuse("one of a part that is all, for the whole", whole, all.token(t, place))
 	refuse("one of the whole, for a part", part, whole.token(t, place))
 	refuse("one whose key clients know", part, known.token(t, place))
+}
+
+// TestAPartHasNoSecondPageWhileItsKeyIsKnown lists with a first token that a restore has left out.
+func TestAPartHasNoSecondPageWhileItsKeyIsKnown(t *testing.T) {
+	all := placed{snapshotWith(t, nil, nil), PageQuery{List: "keys"}, true}
+	part := all
+	part.Snapshot = &Snapshot{Reader: all.Reader, At: all.At, Sight: &access.Sight{}}
+	token := all.token(t, "place")
+	if _, got, err := all.ask(t, token); err != nil || got != "place" {
+		t.Errorf("the token of a caller that sees all leads to %q, %v", got, err)
+	}
+	wantRestored := func(what string, err error) {
+		t.Helper()
+		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_AUTH_NOT_BOOTSTRAPPED || !strings.Contains(e.Message, "bootstrap again") {
+			t.Errorf("%s: got %v, want that it says to bootstrap again", what, err)
+		}
+	}
+	pages, _, err := part.ask(t, "")
+	if err != nil {
+		t.Fatalf("the first page: %v", err)
+	}
+	_, err = pages.Token("place")
+	wantRestored("a token", err)
+	_, _, err = part.ask(t, token)
+	wantRestored("the second page", err)
 }

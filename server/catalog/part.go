@@ -28,12 +28,30 @@ func (l *list) nodesSeen(prefix, after string, visit func(storage.NodeEntry) (bo
 	if l.Sight == nil {
 		return l.Nodes(prefix, after, visit)
 	}
-	for _, span := range authz.SpansFrom(l.Sight.Spans(authz.Node, authz.Read, catalog.NodeKey(prefix)), after) {
-		if err := l.nodesIn(span, after, visit); err != nil || l.next != "" {
+	return l.each(l.Sight.Spans(authz.Node, authz.Read, catalog.NodeKey(prefix)), after, func(span authz.Span) error {
+		return l.nodesIn(span, after, visit)
+	})
+}
+
+// each visits spans, from the one with a name on, until the page or the call ends: a caller may have many, with nothing in them.
+func (l *list) each(spans []authz.Span, from string, visit func(authz.Span) error) error {
+	for _, span := range authz.SpansFrom(spans, from) {
+		if err := l.over(); err != nil {
+			return err
+		}
+		if err := visit(span); err != nil || l.ended {
 			return err
 		}
 	}
 	return nil
+}
+
+// nodes returns which names of nodes the caller of a list sees, who does not see all.
+func (l *list) nodes() []authz.Span {
+	if !l.nodesKnown {
+		l.nodesKnown, l.nodeSpans = true, l.Sight.Spans(authz.Node, authz.Read, "")
+	}
+	return l.nodeSpans
 }
 
 // nodesIn visits the nodes of a span.
@@ -57,7 +75,7 @@ func (l *list) instancesSeen(span authz.Span, after storage.EntryAt, visit func(
 	if l.Sight == nil {
 		return l.Instances(span.Text, !span.Exact, after, func(at storage.EntryAt) (bool, error) { return visit(at, true) })
 	}
-	nodes := l.Sight.Spans(authz.Node, authz.Read, "")
+	nodes := l.nodes()
 	for again := true; again; {
 		again = false
 		hidden := 0
@@ -76,6 +94,9 @@ func (l *list) instancesSeen(span authz.Span, after storage.EntryAt, visit func(
 			}
 			return visit(at, false)
 		})
+		if err == nil {
+			err = l.over()
+		}
 		if err != nil {
 			return err
 		}
@@ -85,7 +106,7 @@ func (l *list) instancesSeen(span authz.Span, after storage.EntryAt, visit func(
 
 // checksSeen visits the checks of all nodes that a caller sees who does not see all, behind one of them, until the page ends.
 func (l *list) checksSeen(after storage.EntryAt, visit func(storage.EntryAt, *storev1.CheckRecord) (bool, error)) error {
-	for _, span := range authz.SpansFrom(l.Sight.Spans(authz.Node, authz.Read, ""), after.Node) {
+	return l.each(l.nodes(), after.Node, func(span authz.Span) error {
 		node, from := "", after
 		if span.Exact {
 			node = span.Text
@@ -93,15 +114,11 @@ func (l *list) checksSeen(after storage.EntryAt, visit func(storage.EntryAt, *st
 		if after.Node < span.Text {
 			from = storage.EntryAt{Node: span.Text}
 		}
-		err := l.Checks(node, from, func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+		return l.Checks(node, from, func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
 			if !span.Has(at.Node) {
 				return false, nil
 			}
 			return visit(at, k)
 		})
-		if err != nil || l.next != "" {
-			return err
-		}
-	}
-	return nil
+	})
 }

@@ -36,6 +36,13 @@ type list struct {
 	itemsMax             int
 	items, bytes, looked int
 	next                 string // of the page
+	ended                bool   // the page has, before an item
+	failed               error  // why it has no token, then
+	// over returns why the call has ended that the list is for.
+	over func() error
+	// nodeSpans are which nodes the caller sees, once they are known: to find them costs as much as the caller has rules.
+	nodeSpans  []authz.Span
+	nodesKnown bool
 }
 
 // listed is a request for a page of a listing.
@@ -55,7 +62,7 @@ func (a *Service) begin(ctx context.Context, r listed, size uint32, q call.PageQ
 	if err != nil {
 		return nil, err
 	}
-	l := &list{Snapshot: s, itemsMax: items}
+	l := &list{Snapshot: s, itemsMax: items, over: ctx.Err}
 	if l.pages, l.after, err = s.Pages(q, r); err == nil {
 		err = unread.Begin(ctx)
 	}
@@ -72,7 +79,7 @@ func (l *list) full(last string) bool {
 		l.looked++
 		return false
 	}
-	l.next = l.pages.Token(last)
+	l.stop(last)
 	return true
 }
 
@@ -83,8 +90,22 @@ func (l *list) spent(last string) bool {
 		l.looked++
 		return false
 	}
-	l.next = l.pages.Token(last)
+	l.stop(last)
 	return true
+}
+
+// stop ends the page behind an item.
+func (l *list) stop(last string) {
+	l.ended = true
+	l.next, l.failed = l.pages.Token(last)
+}
+
+// end returns the token of the next page, unless the list has failed.
+func (l *list) end(err error) (next string, failed error) {
+	if err == nil {
+		err = l.failed
+	}
+	return l.next, err
 }
 
 // ends reports whether the page ends before an item, which the caller sees or not.
@@ -153,7 +174,7 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 		})
 		after, last = storage.EntryAt{}, storage.EntryAt{Service: "checks", Node: key}
 	}
-	if err == nil && l.next == "" {
+	if err == nil && !l.ended {
 		err = l.Checks(key, after, func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
 			seen := l.seesService(k.GetServiceName())
 			if l.ends(placeText(last), seen) {
@@ -167,7 +188,7 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 			return true, nil
 		})
 	}
-	out.NextPageToken = l.next
+	out.NextPageToken, err = l.end(err)
 	return out, err
 }
 
@@ -192,7 +213,7 @@ func (a *Service) ListNodes(ctx context.Context, r *tenurev1.ListNodesRequest) (
 		}
 		return true, nil
 	})
-	out.NextPageToken = l.next
+	out.NextPageToken, err = l.end(err)
 	return out, err
 }
 
@@ -205,13 +226,13 @@ func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequ
 	}
 	defer a.CloseSnapshot(l.Snapshot)
 	sums := &summaries{list: l, tags: map[string]bool{}, last: l.after}
-	for _, span := range authz.SpansFrom(l.services(r.GetNamePrefix()), l.after) {
-		if err = l.instancesSeen(span, storage.EntryAt{Service: l.after}, sums.visit); err != nil || l.next != "" {
-			break
-		}
-	}
+	err = l.each(l.services(r.GetNamePrefix()), l.after, func(span authz.Span) error {
+		return l.instancesSeen(span, storage.EntryAt{Service: l.after}, sums.visit)
+	})
 	sums.end()
-	return &tenurev1.ListServicesResponse{Header: a.Header(l.At), Services: sums.all, NextPageToken: l.next}, err
+	out := &tenurev1.ListServicesResponse{Header: a.Header(l.At), Services: sums.all}
+	out.NextPageToken, err = l.end(err)
+	return out, err
 }
 
 // summaries are a page of a list of services.
@@ -332,7 +353,7 @@ func (a *Service) ListInstances(ctx context.Context, r *tenurev1.ListInstancesRe
 			return !ends, nil
 		})
 	}
-	out.NextPageToken = l.next
+	out.NextPageToken, err = l.end(err)
 	return out, err
 }
 
@@ -450,6 +471,6 @@ func (a *Service) ListChecks(ctx context.Context, r *tenurev1.ListChecksRequest)
 	} else {
 		err = l.checksSeen(placeOf(l.after), visit)
 	}
-	out.NextPageToken = l.next
+	out.NextPageToken, err = l.end(err)
 	return out, err
 }

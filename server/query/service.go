@@ -194,13 +194,13 @@ func (a *Service) ListQueries(ctx context.Context, r *tenurev1.ListQueriesReques
 	copy(last[:], after)
 	out := &tenurev1.ListQueriesResponse{Header: a.Header(s.At)}
 	bytes := 0
-	err = s.Queries(last, func(q storage.QueryEntry) (bool, error) {
+	err = s.Queries(last, func(q storage.QueryEntry) (again bool, err error) {
 		if s.Sight != nil && !authz.SeesQuery(s.Sight, q.Record.GetQuery().GetName()) {
 			return true, nil
 		}
 		if len(out.GetQueries()) >= items || bytes >= call.PageBytesMax {
-			out.NextPageToken = pages.Token(string(last[:]))
-			return false, nil
+			out.NextPageToken, err = pages.Token(string(last[:]))
+			return false, err
 		}
 		last = q.ID
 		if shown := ToProto(q); listed(shown, r) {

@@ -58,7 +58,7 @@ func (a *KV) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListR
 	if err != nil {
 		return nil, err
 	}
-	kvs, more, err := listAt(s, storage.ListQuery{
+	kvs, more, err := listAt(ctx, s, storage.ListQuery{
 		Prefix:       r.GetPrefix(),
 		After:        after,
 		Limit:        size,
@@ -73,13 +73,13 @@ func (a *KV) List(ctx context.Context, r *tenurev1.ListRequest) (*tenurev1.ListR
 		response.Kvs = append(response.Kvs, call.KeyToProto(kv))
 	}
 	if more {
-		response.NextPageToken = pages.Token(kvs[len(kvs)-1].GetKey())
+		response.NextPageToken, err = pages.Token(kvs[len(kvs)-1].GetKey())
 	}
-	return response, nil
+	return response, err
 }
 
 // listAt returns a page of keys, and whether there are more behind it. Of keys that the caller does not see none is looked at.
-func listAt(s *call.Snapshot, q storage.ListQuery) (page []*storev1.KeyState, more bool, err error) {
+func listAt(ctx context.Context, s *call.Snapshot, q storage.ListQuery) (page []*storev1.KeyState, more bool, err error) {
 	if s.Sight == nil {
 		return s.List(q)
 	}
@@ -94,6 +94,9 @@ func listAt(s *call.Snapshot, q storage.ListQuery) (page []*storev1.KeyState, mo
 			left = storage.ListQuery{After: q.After, Limit: 1, KeysOnly: true}
 		}
 		kvs, rest, err := spanAt(s, span, left)
+		if err == nil {
+			err = ctx.Err()
+		}
 		switch {
 		case err != nil:
 			return nil, false, err

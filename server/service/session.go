@@ -305,7 +305,9 @@ func (a *Sessions) ListSessions(
 		return nil, err
 	}
 	if more {
-		response.NextPageToken = pages.Token(last.String())
+		if response.NextPageToken, err = pages.Token(last.String()); err != nil {
+			return nil, err
+		}
 	}
 	if !r.GetRead().GetStale() {
 		shown := &call.ShownTimes{}
