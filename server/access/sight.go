@@ -36,6 +36,9 @@ func (s *Sight) Covers(need authz.Need) bool { return s.who.Covers(need) }
 // Rights returns the rights by which the caller sees; nil: it has none.
 func (s *Sight) Rights() *authz.Rights { return s.who.rights }
 
+// SeesBeyondNames reports whether the caller may see sessions by more than their names: see authz.Rights.
+func (s *Sight) SeesBeyondNames() bool { return s.who.rights.SeesBeyondNames() }
+
 // Spans returns which names of a kind the caller sees below a prefix: see authz.Rights. A caller without rights sees none.
 func (s *Sight) Spans(kind authz.Kind, verbs authz.Verb, prefix string) []authz.Span {
 	if s.who.rights == nil {

@@ -139,6 +139,16 @@ func SpansFrom(spans []Span, name string) []Span {
 	return spans[at:]
 }
 
+// SeesBeyondNames reports whether a rule is about sessions of a node or about own ones, so that the name of a session may not tell whether it is seen.
+func (r *Rights) SeesBeyondNames() bool {
+	for ; r != nil; r = r.within {
+		if len(r.rules[SessionNode])+len(r.rules[SessionOwn]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Same reports whether these rights and others are those of the same caller with the same rules, so that they cover the same needs.
 func (r *Rights) Same(other *Rights) bool {
 	for r != nil && other != nil && r != other {

@@ -9,13 +9,20 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
+// Sight is what a caller sees.
+type Sight interface {
+	authz.Coverer
+	// SeesBeyondNames reports whether the caller may see sessions by more than their names.
+	SeesBeyondNames() bool
+}
+
 // Events shows events that a watch selects to a caller with a sight.
 type Events struct {
 	// Sight is what the caller sees.
-	Sight authz.Coverer
+	Sight Sight
 	// Selectors are what the watch selects.
 	Selectors watch.Selectors
-	// Store knows the sessions that events are about.
+	// Store knows the sessions that older events are about.
 	Store func() *storage.Store
 }
 

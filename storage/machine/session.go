@@ -145,12 +145,11 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 	c.rows.Set(layout.SessionRow(layout.RowSession, id), value)
 	c.setObjects(id, 1)
 	c.state.Sessions++
-	c.emit(&storev1.Event{Kind: &storev1.Event_SessionBegun{SessionBegun: &storev1.SessionBegun{
-		SessionId: id[:],
-		Name:      r.GetName(),
-		Node:      r.GetNode(),
-		TtlMs:     r.GetTtlMs(),
-	}}})
+	begun := &storev1.SessionBegun{SessionId: id[:], Name: r.GetName(), Node: r.GetNode(), TtlMs: r.GetTtlMs()}
+	if c.saysWhose() {
+		begun.Principal = r.GetPrincipal()
+	}
+	c.emit(&storev1.Event{Kind: &storev1.Event_SessionBegun{SessionBegun: begun}})
 	return &storev1.Result{Kind: &storev1.Result_CreateSession{CreateSession: &storev1.CreateSessionResult{
 		SessionId:      id[:],
 		TtlMs:          r.GetTtlMs(),
@@ -162,6 +161,10 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 		ServiceChecks:  r.GetServiceChecks(),
 	}}}, nil
 }
+
+// saysWhose reports whether each event of a session says what rules ask of it, so that who may see the event is known from it alone, however long ago
+// the session ended. Before version 3, it did not.
+func (c sessionVerbs) saysWhose() bool { return c.state.ClusterVersion >= layout.Version3 }
 
 // checkSessionRoom refuses an id that is taken, also by an ended session, and a session too many.
 func (c sessionVerbs) checkSessionRoom(id layout.SessionID) error {

@@ -260,14 +260,18 @@ func (c sessionVerbs) markEnded(s *endingSession, how sessionEnd) error {
 	if err := c.keeper.BuryWindow(s.id, s.record.GetEpoch()); err != nil {
 		return err
 	}
-	c.emit(&storev1.Event{Kind: &storev1.Event_SessionEnded{SessionEnded: &storev1.SessionEnded{
+	ended := &storev1.SessionEnded{
 		SessionId:     s.id[:],
 		Name:          s.record.GetName(),
 		Cause:         how.cause,
 		Reason:        how.reason,
 		Holds:         r.GetHolds(),
 		EphemeralKeys: r.GetEphemeralKeys(),
-	}}})
+	}
+	if c.saysWhose() {
+		ended.Node, ended.Principal = s.record.GetNode(), s.record.GetPrincipal()
+	}
+	c.emit(&storev1.Event{Kind: &storev1.Event_SessionEnded{SessionEnded: ended}})
 	return nil
 }
 

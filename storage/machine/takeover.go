@@ -45,11 +45,11 @@ func (c sessionVerbs) takeOverSession(t *storev1.TakeOverSession) (*storev1.Take
 		return nil, err
 	}
 	c.rows.Set(layout.SessionRow(layout.RowSession, s.id), value)
-	c.emit(&storev1.Event{Kind: &storev1.Event_SessionTakenOver{SessionTakenOver: &storev1.SessionTakenOver{
-		SessionId:  s.id[:],
-		Epoch:      r.GetEpoch(),
-		InstanceId: r.GetInstanceId(),
-	}}})
+	taken := &storev1.SessionTakenOver{SessionId: s.id[:], Epoch: r.GetEpoch(), InstanceId: r.GetInstanceId()}
+	if c.saysWhose() {
+		taken.Name, taken.Node, taken.Principal = r.GetName(), r.GetNode(), r.GetPrincipal()
+	}
+	c.emit(&storev1.Event{Kind: &storev1.Event_SessionTakenOver{SessionTakenOver: taken}})
 	all := &endingSession{session: s}
 	if err = c.gatherObjects(all); err != nil {
 		return nil, err

@@ -1690,7 +1690,9 @@ type SessionBegun struct {
 	// Machine on which its process runs.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	// TTL in milliseconds; zero: the session does not expire.
-	TtlMs         int64 `protobuf:"varint,4,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	TtlMs int64 `protobuf:"varint,4,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	// Principal that opened it; empty: a caller without a credential, or authorization was off. Set from cluster version 3 on.
+	Principal     string `protobuf:"bytes,5,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1753,6 +1755,13 @@ func (x *SessionBegun) GetTtlMs() int64 {
 	return 0
 }
 
+func (x *SessionBegun) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
 // SessionTakenOver says that another process instance uses the session now.
 type SessionTakenOver struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1761,7 +1770,13 @@ type SessionTakenOver struct {
 	// New epoch.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Id of the new process instance; may be empty.
-	InstanceId    []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	InstanceId []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	// Name of the session. Set from cluster version 3 on.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// Machine on which its process runs. Set from cluster version 3 on.
+	Node string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	// Principal that opened it; empty: none is known. Set from cluster version 3 on.
+	Principal     string `protobuf:"bytes,6,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1817,6 +1832,27 @@ func (x *SessionTakenOver) GetInstanceId() []byte {
 	return nil
 }
 
+func (x *SessionTakenOver) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SessionTakenOver) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *SessionTakenOver) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
 // SessionEnded says that a session ended.
 type SessionEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1832,6 +1868,10 @@ type SessionEnded struct {
 	Holds uint32 `protobuf:"varint,5,opt,name=holds,proto3" json:"holds,omitempty"`
 	// Number of ephemeral keys that were deleted with it.
 	EphemeralKeys uint32 `protobuf:"varint,6,opt,name=ephemeral_keys,json=ephemeralKeys,proto3" json:"ephemeral_keys,omitempty"`
+	// Machine on which its process ran. Set from cluster version 3 on.
+	Node string `protobuf:"bytes,7,opt,name=node,proto3" json:"node,omitempty"`
+	// Principal that opened it; empty: none is known. Set from cluster version 3 on.
+	Principal     string `protobuf:"bytes,8,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1906,6 +1946,20 @@ func (x *SessionEnded) GetEphemeralKeys() uint32 {
 		return x.EphemeralKeys
 	}
 	return 0
+}
+
+func (x *SessionEnded) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *SessionEnded) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
 }
 
 // NodePut has a whole node after a change.
@@ -2755,19 +2809,23 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
 	"lock_index\x18\x02 \x01(\x04R\tlockIndex\x12#\n" +
-	"\rfencing_token\x18\x03 \x01(\x04R\ffencingToken\"l\n" +
+	"\rfencing_token\x18\x03 \x01(\x04R\ffencingToken\"\x8a\x01\n" +
 	"\fSessionBegun\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\fR\tsessionId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
 	"\x04node\x18\x03 \x01(\tR\x04node\x12\x15\n" +
-	"\x06ttl_ms\x18\x04 \x01(\x03R\x05ttlMs\"h\n" +
+	"\x06ttl_ms\x18\x04 \x01(\x03R\x05ttlMs\x12\x1c\n" +
+	"\tprincipal\x18\x05 \x01(\tR\tprincipal\"\xae\x01\n" +
 	"\x10SessionTakenOver\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\fR\tsessionId\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1f\n" +
 	"\vinstance_id\x18\x03 \x01(\fR\n" +
-	"instanceId\"\xce\x01\n" +
+	"instanceId\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x12\n" +
+	"\x04node\x18\x05 \x01(\tR\x04node\x12\x1c\n" +
+	"\tprincipal\x18\x06 \x01(\tR\tprincipal\"\x80\x02\n" +
 	"\fSessionEnded\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\fR\tsessionId\x12\x12\n" +
@@ -2775,7 +2833,9 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x05cause\x18\x03 \x01(\x0e2 .tenure.store.v1.SessionEndCauseR\x05cause\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05holds\x18\x05 \x01(\rR\x05holds\x12%\n" +
-	"\x0eephemeral_keys\x18\x06 \x01(\rR\rephemeralKeys\"\xba\x01\n" +
+	"\x0eephemeral_keys\x18\x06 \x01(\rR\rephemeralKeys\x12\x12\n" +
+	"\x04node\x18\a \x01(\tR\x04node\x12\x1c\n" +
+	"\tprincipal\x18\b \x01(\tR\tprincipal\"\xba\x01\n" +
 	"\aNodePut\x12)\n" +
 	"\x04node\x18\x01 \x01(\v2\x15.tenure.store.v1.NodeR\x04node\x12'\n" +
 	"\x0fcreate_revision\x18\x02 \x01(\x04R\x0ecreateRevision\x126\n" +
