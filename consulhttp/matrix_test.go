@@ -84,7 +84,7 @@ var askings = []asked{
 	{"PUT session/destroy/", "session/destroy/SESSION", "", needsRightToEnd},
 	{"GET session/info/", "session/info/SESSION", "", needsRight},
 	{"GET session/list", "", "", needsPart},
-	{"GET session/node/", "session/node/h1", "", needsRight},
+	{"GET session/node/", "session/node/h1", "", needsPart},
 	{"PUT session/renew/", "session/renew/SESSION", "", needsRight},
 	{"GET status/leader", "", "", needsAny},
 	{"GET status/peers", "", "", needsAny},

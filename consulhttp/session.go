@@ -201,58 +201,31 @@ func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*rep
 	if err != nil {
 		return nil, err
 	}
-	if r.blocking.index > 0 { // Whoever may not ask is told before the wait.
-		if _, err = e.sessionPages(ctx, r, q.Rest, 1); err != nil {
-			return nil, err
-		}
-	}
 	return e.sessionList(ctx, r, q.Rest, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
 		switch event.GetType() {
 		case tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN:
-			return e.mayBeOf(ctx, event.GetSession(), q.Rest)
+			return strings.EqualFold(event.GetSession().GetNode(), q.Rest), nil
 		case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
 			ended, err := e.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{
 				SessionId: event.GetSession().GetSessionId(), Read: &tenurev1.ReadOptions{Stale: true},
 			})
-			if err != nil { // One that is forgotten already, or may be seen no longer, may have been of this node.
-				return true, ignoring(err, append([]tenurev1.ErrorReason{tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED}, noSuchSession...)...)
-			}
-			return e.mayBeOf(ctx, ended.GetSession(), q.Rest)
+			// One that is forgotten already, or may be seen no longer, may have been of this node.
+			return err != nil || strings.EqualFold(ended.GetSession().GetNode(), q.Rest),
+				ignoring(err, append([]tenurev1.ErrorReason{tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED}, noSuchSession...)...)
 		default:
 			return false, nil
 		}
 	})
 }
 
-// mayBeOf reports whether a session may be of a node: one without node is, if nodes are hidden from a caller that may read all sessions.
-func (e *sessionEndpoints) mayBeOf(ctx context.Context, s *tenurev1.Session, node string) (bool, error) {
-	if s.GetNode() != "" {
-		return strings.EqualFold(s.GetNode(), node), nil
-	}
-	err := e.readsNode(ctx, node, ask.ReadOptions(ask.Stale))
-	return err != nil, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED)
-}
-
-// readsNode returns why the caller may not read a node; nil: it may, whether or not there is one.
-func (e *sessionEndpoints) readsNode(ctx context.Context, node string, read *tenurev1.ReadOptions) error {
-	_, err := e.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: node, Read: read, VisibleOnly: true})
-	return ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT)
-}
-
-// sessionPages reads the sessions of a node, or all, that the caller may read; size 0 stands for the largest pages. To learn which of the sessions that it
-// may read are of a node takes the right to read the node, or all its sessions.
-func (e *sessionEndpoints) sessionPages(ctx context.Context, r read, node string, size uint32) (*reply.Pages[*tenurev1.Session], error) {
-	read := ask.ReadOptions(r.consistency)
-	pages, err := reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Session], error) {
+// sessionPages reads the sessions of a node, or all, that the caller may read.
+func (e *sessionEndpoints) sessionPages(ctx context.Context, r read, node string) (*reply.Pages[*tenurev1.Session], error) {
+	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Session], error) {
 		list, err := e.sessions.ListSessions(ctx, &tenurev1.ListSessionsRequest{
-			Node: node, PageToken: token, PageSize: size, Read: read, VisibleOnly: true,
+			Node: node, PageToken: token, Read: ask.ReadOptions(r.consistency), VisibleOnly: true,
 		})
 		return reply.Page[*tenurev1.Session]{Items: list.GetSessions(), Token: list.GetNextPageToken(), Header: list.GetHeader()}, err
 	})
-	if err != nil || node == "" || !pages.Header().GetFiltered() {
-		return pages, err
-	}
-	return pages, e.readsNode(ctx, node, read)
 }
 
 // sessionList answers with the sessions of a node, or all.
@@ -261,7 +234,7 @@ func (e *sessionEndpoints) sessionList(
 ) (*reply.Answer, error) {
 	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts, counted: "sessions of " + strings.ToLower(node)}
 	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
-		list, err := e.sessionPages(ctx, r, node, 0)
+		list, err := e.sessionPages(ctx, r, node)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ import (
 // then was woken, with an index that a program sees to be another one.
 func TestWhatAReadShowsWakesItAndRaisesItsIndex(t *testing.T) {
 	r := newRig(t)
-	if unseen := wakesForAllThatShows(t, t.Context(), r, r); len(unseen) > 0 {
+	if unseen := wakesForAllThatShows(t.Context(), t, r, r); len(unseen) > 0 {
 		t.Errorf("no read shows %q", unseen)
 	}
 }
@@ -55,11 +55,11 @@ func wakesForAPart(t *testing.T, rules string) (unseen []string) {
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+admin)
 	r.policy(ctx, "writes", "key * rw\nsession * write\nnode * write\nservice * write\nquery * write\n")
 	r.policy(ctx, "part", rules)
-	return wakesForAllThatShows(t, ctx, r.as(r.token(ctx, "writes")), r.as(r.token(ctx, "part")))
+	return wakesForAllThatShows(ctx, t, r.as(r.token(ctx, "writes")), r.as(r.token(ctx, "part")))
 }
 
 // wakesForAllThatShows has one caller make changes, in a context that shows it, too, and another one wait for them. It returns those that the other is not shown.
-func wakesForAllThatShows(t *testing.T, ctx context.Context, r, reader *rig) (unseen []string) {
+func wakesForAllThatShows(ctx context.Context, t *testing.T, r, reader *rig) (unseen []string) {
 	t.Helper()
 	register := func(body string) func() {
 		return func() { r.want("PUT", "/v1/catalog/register", body, 200, "true") }
