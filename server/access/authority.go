@@ -71,6 +71,8 @@ type Authority struct {
 	cache   cache
 	fresh   fresh
 
+	policies policies
+
 	mu      sync.Mutex // guards streams
 	streams map[*Stream]struct{}
 }

@@ -37,7 +37,7 @@ func (c *cut) ReadIndex(context.Context) error {
 }
 
 // enforcing returns a member of a cluster in a mode, its authority, and what moves its clock on.
-func enforcing(t *testing.T, mode storev1.AuthMode) (*cut, *Authority, func(time.Duration)) {
+func enforcing(t testing.TB, mode storev1.AuthMode) (*cut, *Authority, func(time.Duration)) {
 	t.Helper()
 	store, err := storage.Open(storage.Options{FS: storage.NewMemFS(), Dir: "data"})
 	if err != nil {

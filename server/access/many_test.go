@@ -29,13 +29,13 @@ func (s *slow) ReadIndex(context.Context) error {
 }
 
 // change applies a change of tokens and policies.
-func (c *cut) change(t *testing.T, change *storev1.ChangeAuth) {
+func (c *cut) change(t testing.TB, change *storev1.ChangeAuth) {
 	t.Helper()
 	c.apply(t, &storev1.Command{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}})
 }
 
 // apply applies a command.
-func (c *cut) apply(t *testing.T, command *storev1.Command) {
+func (c *cut) apply(t testing.TB, command *storev1.Command) {
 	t.Helper()
 	if f := c.result(t, command).GetFailure(); f != nil {
 		t.Fatal(f)
@@ -43,7 +43,7 @@ func (c *cut) apply(t *testing.T, command *storev1.Command) {
 }
 
 // result applies a command and returns its result.
-func (c *cut) result(t *testing.T, command *storev1.Command) *storev1.Result {
+func (c *cut) result(t testing.TB, command *storev1.Command) *storev1.Result {
 	t.Helper()
 	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{command}})
 	if err != nil {

@@ -1,7 +1,11 @@
 package access
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
+	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/authz"
@@ -32,7 +36,7 @@ func See(ctx context.Context, s *storage.Reader, at storage.Applied) (*Sight, er
 
 // see is See for a stream.
 func (s *Stream) see(state *storage.Reader, at storage.Applied) (*Sight, error) {
-	f, g := &fixed{enforced: s.authority.enforces(s.method, at.AuthMode)}, s.grant.Load()
+	f, g := &fixed{at: stateOf(at.Rights()), enforced: s.authority.enforces(s.method, at.AuthMode)}, s.grant.Load()
 	if !f.enforced {
 		s.fixed.Store(f)
 		return nil, nil
@@ -57,13 +61,38 @@ func (s *Stream) see(state *storage.Reader, at storage.Applied) (*Sight, error) 
 	return nil, nil
 }
 
-// glance looks whether streams may go on showing what they do, by what this member has. It belongs to one review and must be closed. However many
-// streams a caller has, its rules are compared once.
+// glance looks at streams by what this member has. It belongs to one review and must be closed. However many streams a caller has, its rules are compared
+// once.
 type glance struct {
 	authority *Authority
 	state     *storage.Reader // nil: nothing was looked up yet
 	at        storage.Applied
 	same      map[[2]*authz.Rights]bool
+}
+
+// open has the look see what this member has now, unless it does already.
+func (l *glance) open() error {
+	if l.state != nil {
+		return nil
+	}
+	state := l.authority.node.Store().NewReader()
+	at, err := state.Applied()
+	if err != nil {
+		return errors.Join(err, state.Close())
+	}
+	l.state, l.at = state, at
+	return nil
+}
+
+// decide decides again about a message of a stream: see Grant.local.
+func (l *glance) decide(g *Grant) (under uint64, err error) {
+	if under, ok := g.remembered(); ok {
+		return under, nil
+	}
+	if err := l.open(); err != nil {
+		return 0, err
+	}
+	return l.at.DenyRevision, g.allowed(l.at.DenyRevision, g.decide(l.state, l.at))
 }
 
 // differs reports whether what a stream shows was decided otherwise now. Of a caller whose credential is not accepted any more, the review says that.
@@ -72,14 +101,13 @@ func (l *glance) differs(s *Stream, now storage.RightsState) (bool, error) {
 	if f == nil || f.at == stateOf(now) {
 		return false, nil
 	}
-	if l.state == nil {
-		l.state = l.authority.node.Store().NewReader()
-		var err error
-		if l.at, err = l.state.Applied(); err != nil {
-			return false, err
-		}
+	if err := l.open(); err != nil {
+		return false, err
 	}
 	seen := &fixed{at: stateOf(l.at.Rights()), enforced: l.authority.enforces(s.method, l.at.AuthMode)}
+	if f.at.history == seen.at.history && f.at.changes > seen.at.changes { // It began after the look.
+		return false, nil
+	}
 	if seen.enforced != f.enforced {
 		return true, nil
 	}
@@ -130,20 +158,36 @@ func errOtherRights() error {
 		"the caller's rights changed, and the call shows what it was allowed to see before; make it again")
 }
 
-// endOthers ends the streams that would show something else if they began now, and returns the others.
-func (a *Authority) endOthers(streams []*Stream, now storage.RightsState) []*Stream {
-	l := &glance{authority: a}
+// othersFor is how long a review looks for streams that would show something else now, before it leaves the rest to the next one: it must be back in time
+// for those whose rights are taken away.
+const othersFor = 50 * time.Millisecond
+
+// endOthers ends those of several streams that would show something else if they began now. It begins with those at which no review has looked for longest.
+func (r *Reviews) endOthers(streams []*Stream, now storage.RightsState) {
 	left := streams[:0]
 	for _, s := range streams {
+		if f := s.fixed.Load(); f != nil && f.at != stateOf(now) {
+			left = append(left, s)
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	slices.SortFunc(left, func(a, b *Stream) int { return cmp.Compare(a.turn, b.turn) })
+	r.turn++
+	l := &glance{authority: r.authority}
+	began := r.authority.fresh.now()
+	for _, s := range left {
+		s.turn = r.turn
 		switch differs, err := l.differs(s, now); {
 		case err != nil:
 			s.end(err)
 		case differs:
 			s.end(errOtherRights())
-		default:
-			left = append(left, s)
+		}
+		if r.authority.fresh.now().Sub(began) >= othersFor {
+			break
 		}
 	}
 	_ = l.close() // That it does not close changes nothing for the streams.
-	return left
 }

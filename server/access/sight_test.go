@@ -30,15 +30,15 @@ func ruled(t *testing.T, mode storev1.AuthMode, rules string) (*cut, *Authority,
 }
 
 // rules gives the policy p other rules.
-func (c *cut) rules(t *testing.T, rules string) { c.policy(t, "p", rules) }
+func (c *cut) rules(t testing.TB, rules string) { c.policy(t, "p", rules) }
 
-func (c *cut) policy(t *testing.T, name, rules string) {
+func (c *cut) policy(t testing.TB, name, rules string) {
 	t.Helper()
 	c.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{PutPolicy: &storev1.PolicyRecord{Name: name, Rules: rules}}})
 }
 
 // bind gives a policy to whoever has a certificate for x.
-func (c *cut) bind(t *testing.T, policy string) {
+func (c *cut) bind(t testing.TB, policy string) {
 	t.Helper()
 	c.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{
 		Name: policy, Kind: storev1.BindingKind_BINDING_KIND_CERTIFICATE, Principal: "cert:x", Policies: []string{policy},

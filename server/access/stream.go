@@ -22,6 +22,8 @@ type Stream struct {
 	// free says that a message was taken about which nothing was decided, because this member knew of no rights. Before the first message it
 	// is not set: that one is decided about by what the member has then.
 	free atomic.Bool
+	// turn is the review that looked last whether it shows something else now; the reviews' own.
+	turn uint64
 }
 
 // Open begins a stream under ctx, which end ends. The call runs under the context that it returns; Close must be called. caller
@@ -187,6 +189,7 @@ func (a *Authority) Run(ctx context.Context) {
 type Reviews struct {
 	authority *Authority
 	last      uint64 // the deny revision at the last review
+	turn      uint64 // grows with each review that looks for streams that show something else now
 }
 
 // Reviews returns what looks at the open streams from now on.
@@ -199,25 +202,28 @@ func (r *Reviews) Next(ctx context.Context) {
 	now := r.authority.node.Store().Rights.Now()
 	changed := now.DenyRevision != r.last
 	r.last = now.DenyRevision
-	r.authority.review(ctx, now, changed)
+	r.endOthers(r.authority.review(ctx, now, changed), now)
 }
 
 // review looks once at all open streams, however often rights were taken away since, and however many streams there are: for all that are
-// refused, it asks once what the cluster has.
-func (a *Authority) review(ctx context.Context, now storage.RightsState, changed bool) {
+// refused, it asks once what the cluster has. It returns those that were not refused.
+func (a *Authority) review(ctx context.Context, now storage.RightsState, changed bool) (left []*Stream) {
 	refused := map[*Stream]uint64{}
-	for _, s := range a.endOthers(a.open(), now) {
-		at, err := s.check(now, changed)
+	l := &glance{authority: a}
+	for _, s := range a.open() {
+		at, err := s.check(l, now, changed)
 		switch {
 		case err == nil:
+			left = append(left, s)
 		case s.grant.Load() != nil && reason.Of(err) != nil:
 			refused[s] = at
 		default:
 			s.end(err)
 		}
 	}
+	_ = l.close() // That it does not close changes nothing for the streams.
 	if len(refused) == 0 {
-		return
+		return left
 	}
 	short, cancel := context.WithTimeout(ctx, ProofTimeout)
 	defer cancel()
@@ -229,6 +235,7 @@ func (a *Authority) review(ctx context.Context, now storage.RightsState, changed
 			s.end(err) // The next renewal of each session is decided by itself.
 		}
 	}
+	return left
 }
 
 // open returns the streams that are open.
@@ -245,7 +252,7 @@ func (a *Authority) open() []*Stream {
 // check returns why a stream is no longer allowed, on what this member has, and at which deny revision; nil if it is. It decides again
 // if its last decision was under another deny revision than this member has now, or if the credential has ended, or the key with which
 // it was verified.
-func (s *Stream) check(now storage.RightsState, changed bool) (at uint64, err error) {
+func (s *Stream) check(l *glance, now storage.RightsState, changed bool) (at uint64, err error) {
 	g := s.grant.Load()
 	if g == nil {
 		if changed && s.free.Load() && s.authority.enforces(s.method, now.Mode) {
@@ -256,7 +263,7 @@ func (s *Stream) check(now storage.RightsState, changed bool) (at uint64, err er
 	if g.looked.Load() == now.DenyRevision && !g.Who().ended(s.authority) {
 		return 0, nil
 	}
-	return g.local()
+	return l.decide(g)
 }
 
 // errChanged is the error for a call that began before rights were asked for.

@@ -158,7 +158,7 @@ func (a *Authority) who(s *storage.Reader, applied storage.Applied, caller *iden
 	who := a.cache.get(at, caller)
 	if who == nil || caller.Kind == identity.JWT && who.ended(a) {
 		var err error
-		if who, err = a.look(s, caller); err != nil {
+		if who, err = a.look(s, at, caller); err != nil {
 			return nil, err
 		}
 		if who.Cause == "" {
@@ -171,8 +171,8 @@ func (a *Authority) who(s *storage.Reader, applied storage.Applied, caller *iden
 	return who, nil
 }
 
-// look finds a caller in a snapshot.
-func (a *Authority) look(s *storage.Reader, caller *identity.Client) (*Who, error) {
+// look finds a caller in a snapshot of a state.
+func (a *Authority) look(s *storage.Reader, at asOf, caller *identity.Client) (*Who, error) {
 	who := &Who{Credential: caller.Kind, Cause: caller.Cause, Principal: caller.Principal}
 	if who.Cause != "" {
 		return who, nil
@@ -183,7 +183,7 @@ func (a *Authority) look(s *storage.Reader, caller *identity.Client) (*Who, erro
 		}
 	}
 	if caller.Kind != identity.Token {
-		return who, bind(s, who)
+		return who, a.bind(s, at, who)
 	}
 	t, err := s.TokenByHash(caller.Token[:])
 	if err != nil {
@@ -199,13 +199,13 @@ func (a *Authority) look(s *storage.Reader, caller *identity.Client) (*Who, erro
 	}
 	who.Principal, who.Accessor, who.Policies, who.ExpireTimeMs = "token:"+id.String(), t.GetAccessor(), t.GetPolicies(), t.GetExpireTimeMs()
 	who.Parent = t.GetParent()
-	who.rights, err = rightsOfToken(s, who.Principal, t)
+	who.rights, err = a.rightsOfToken(s, at, who.Principal, t)
 	return who, err
 }
 
 // rightsOfToken returns what a principal may do by a token: what its policies allow and those of all tokens from which it descends.
-func rightsOfToken(s *storage.Reader, principal string, t *storev1.TokenRecord) (*authz.Rights, error) {
-	rights, err := rightsOf(s, principal, []grantOf{{t.GetNode(), t.GetPolicies()}})
+func (a *Authority) rightsOfToken(s *storage.Reader, at asOf, principal string, t *storev1.TokenRecord) (*authz.Rights, error) {
+	rights, err := a.policies.rightsOf(s, at, principal, []grantOf{{t.GetNode(), t.GetPolicies()}})
 	if err != nil || len(t.GetParent()) == 0 {
 		return rights, err
 	}
@@ -216,7 +216,7 @@ func rightsOfToken(s *storage.Reader, principal string, t *storev1.TokenRecord) 
 	if parent == nil { // It would have taken its child with it.
 		return authz.NewRights(principal, ""), nil
 	}
-	outer, err := rightsOfToken(s, principal, parent)
+	outer, err := a.rightsOfToken(s, at, principal, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ type grantOf struct {
 }
 
 // bind gives a caller without a token of the cluster the policies of the bindings that are about it.
-func bind(s *storage.Reader, who *Who) error {
+func (a *Authority) bind(s *storage.Reader, at asOf, who *Who) error {
 	kind := storev1.BindingKind_BINDING_KIND_ANONYMOUS
 	switch who.Credential {
 	case identity.Certificate:
@@ -256,7 +256,7 @@ func bind(s *storage.Reader, who *Who) error {
 		kind = storev1.BindingKind_BINDING_KIND_JWT
 	case identity.None, identity.Token, identity.Bad:
 	}
-	bindings, err := s.Bindings("", int(^uint(0)>>1))
+	bindings, err := a.policies.bindings(s, at)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func bind(s *storage.Reader, who *Who) error {
 			who.Policies = append(who.Policies, b.GetPolicies()...)
 		}
 	}
-	who.rights, err = rightsOf(s, who.Principal, all)
+	who.rights, err = a.policies.rightsOf(s, at, who.Principal, all)
 	return err
 }
 
@@ -277,27 +277,4 @@ func matches(binding, principal string) bool {
 		return strings.HasPrefix(principal, binding)
 	}
 	return binding == principal
-}
-
-// rightsOf returns the union of what policies allow. One that is missing, or that this version cannot read, allows nothing.
-func rightsOf(s *storage.Reader, principal string, grants []grantOf) (*authz.Rights, error) {
-	rights := authz.NewRights(principal, "")
-	for _, g := range grants {
-		var policies []authz.Policy
-		for _, name := range g.policies {
-			if name == storage.AdminPolicy {
-				policies = append(policies, authz.AdminPolicy())
-				continue
-			}
-			text, found, err := s.Policy(name)
-			if err != nil {
-				return nil, err
-			}
-			if policy, failed := authz.ParsePolicy(text); found && failed == nil {
-				policies = append(policies, policy)
-			}
-		}
-		rights = rights.With(g.node, policies...)
-	}
-	return rights, nil
 }

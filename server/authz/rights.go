@@ -28,6 +28,13 @@ func (r *Rights) With(node string, policies ...Policy) *Rights {
 	return more
 }
 
+// Of returns the rights of a principal with the same rules, which cost it nothing.
+func (r *Rights) Of(principal string) *Rights {
+	of := *r
+	of.principal = principal
+	return &of
+}
+
 // Within returns rights to what both these and outer allow: those of a token whose parent's policies are outer. Outer's principal is the
 // token's, too, so its rules for own sessions mean those that the token made.
 func (r *Rights) Within(outer *Rights) *Rights {
