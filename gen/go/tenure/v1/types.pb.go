@@ -209,7 +209,8 @@ const (
 	ErrorReason_ERROR_REASON_POLICY_NOT_FOUND ErrorReason = 61
 	// NOT_FOUND: no token has this accessor.
 	ErrorReason_ERROR_REASON_TOKEN_NOT_FOUND ErrorReason = 62
-	// FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth.
+	// FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth, and a list of which
+	// the caller sees a part has one page.
 	ErrorReason_ERROR_REASON_AUTH_NOT_BOOTSTRAPPED ErrorReason = 63
 	// FAILED_PRECONDITION: a limit would be lowered below what is in use, and the request does not say force; metadata "limit" and
 	// "limit_value" name the limit and the refused value, "amount" is how much is in use.

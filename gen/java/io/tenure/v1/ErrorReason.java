@@ -469,7 +469,8 @@ public enum ErrorReason
   ERROR_REASON_TOKEN_NOT_FOUND(62),
   /**
    * <pre>
-   * FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth.
+   * FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth, and a list of which
+   * the caller sees a part has one page.
    * </pre>
    *
    * <code>ERROR_REASON_AUTH_NOT_BOOTSTRAPPED = 63;</code>
@@ -1033,7 +1034,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_TOKEN_NOT_FOUND_VALUE = 62;
   /**
    * <pre>
-   * FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth.
+   * FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth, and a list of which
+   * the caller sees a part has one page.
    * </pre>
    *
    * <code>ERROR_REASON_AUTH_NOT_BOOTSTRAPPED = 63;</code>
