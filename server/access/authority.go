@@ -245,8 +245,17 @@ func (a *Authority) malformed(caller *identity.Client, method string) bool {
 
 // Again decides again, on what this member has applied. Before it says no it looks at what the cluster has, and also before it says yes to a
 // change because of what the state has, or has not: what a call names by an id may belong to somebody else by now. Whether what this member shows
-// is too old is asked after that wait, which may be long.
+// is too old is asked after that wait, which may be long. A call that reads shows a part or all by the snapshot that it reads: see At.
 func (g *Grant) Again(ctx context.Context) error {
+	err := g.again(ctx)
+	if err == nil && !g.reads {
+		g.countParts()
+	}
+	return err
+}
+
+// again is Again, but that parts are not counted.
+func (g *Grant) again(ctx context.Context) error {
 	at, err := g.local()
 	switch {
 	case err != nil && reason.Of(err) == nil: // What is not a refusal is a failure of the store.
@@ -258,7 +267,12 @@ func (g *Grant) Again(ctx context.Context) error {
 	case g.authority.malformed(g.caller, g.method):
 		return g.allowed(at, g.count(err))
 	}
-	return g.waited(g.afresh(ctx, at, g.authority.proveUntil(ctx, ctx)))
+	proof := g.authority.proveUntil(ctx, ctx)
+	served := g.afresh(ctx, at, proof)
+	if served == nil && proof != nil {
+		served = g.count(err)
+	}
+	return g.waited(served)
 }
 
 // waited returns the error of a decision that has waited; the proof with which the call came may be too old by then.
@@ -304,8 +318,7 @@ func (g *Grant) count(err error) error {
 		return err
 	}
 	if !g.authority.enforces(g.method, g.authority.node.Store().Rights.Now().Mode) {
-		g.authority.metrics.wouldDeny.Inc()
-		g.wouldDeny.Store(true)
+		g.countWouldDeny()
 		g.found.Store(nil) // It is served whatever is there, and whole.
 		g.sight.Store(nil)
 		return nil

@@ -67,8 +67,11 @@ func (g *Grant) see(who *Who, at storage.Applied, lacks bool) {
 }
 
 // seenAfresh decides again, by what the cluster has, about a call that reads no snapshot and shows only a part of what it asks for: as before a denial, it
-// may be that the member lags. One that cannot ask goes on by what it has.
+// may be that the member lags. One that cannot ask goes on by what it has, and one whose caller is shown all whatever the cluster has need not ask.
 func (g *Grant) seenAfresh(ctx context.Context, at uint64) error {
+	if g.Sight() == nil {
+		return nil
+	}
 	short, cancel := context.WithTimeout(ctx, ProofTimeout)
 	defer cancel()
 	err := g.authority.proveUntil(short, ctx)
@@ -78,9 +81,6 @@ func (g *Grant) seenAfresh(ctx context.Context, at uint64) error {
 	case ctx.Err() == nil:
 		err = nil
 	}
-	if err == nil {
-		g.countParts()
-	}
 	return g.waited(err)
 }
 
@@ -89,7 +89,14 @@ func (g *Grant) countParts() {
 	if !g.inPart {
 		return
 	}
-	if s := g.sight.Load(); s != nil && !s.enforced && !g.wouldDeny.Swap(true) {
+	if s := g.sight.Load(); s != nil && !s.enforced {
+		g.countWouldDeny()
+	}
+}
+
+// countWouldDeny counts, once for a message, that it is served only because of the mode.
+func (g *Grant) countWouldDeny() {
+	if !g.wouldDeny.Swap(true) {
 		g.authority.metrics.wouldDeny.Inc()
 	}
 }

@@ -225,6 +225,49 @@ func TestAWatchOfAPartAsksFirstWhatTheClusterHas(t *testing.T) {
 	}
 }
 
+// TestAPartInModeWarnIsCountedAndNotWaitedFor opens watches in mode warn whose caller would see a part: without a leader, and with a session that is not
+// there, for which the member asks what the cluster has.
+func TestAPartInModeWarnIsCountedAndNotWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules    string
+		sessions []string
+		proofs   int
+	}{
+		"a part":                              {`key "a/1" ro`, nil, 0},
+		"nothing":                             {`query "x" read`, nil, 0},
+		"a part, and a session":               {"key \"a/1\" ro\nsession \"x\" read", []string{unheardSession.String()}, 1},
+		"no rule":                             {``, nil, 1},
+		"a part, and a session it may not":    {`key "a/1" ro`, []string{unheardSession.String()}, 1},
+		"a part, and what is no session's id": {`key "a/1" ro`, []string{"x"}, 1},
+	} {
+		for _, lost := range []bool{false, true} {
+			node, a, caller := ruled(t, authWarn, c.rules)
+			if err := a.prove(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			node.lost, node.proofs = lost, 0
+			ctx, stream := a.Open(t.Context(), func() *identity.Client { return caller }, tenurev1.WatchService_Watch_FullMethodName, func(err error) { t.Error(err) })
+			if err := stream.Message(ctx, &tenurev1.WatchRequest{Prefixes: []string{"a/"}, SessionIds: c.sessions, VisibleOnly: true}); err != nil {
+				t.Errorf("%s, lost %v: %v", name, lost, err)
+			}
+			g := Of(ctx)
+			if node.proofs != c.proofs || !g.WouldDeny() || g.Sight() != nil {
+				t.Errorf("%s, lost %v: %d proofs, want %d; it would be denied: %v, it shows a part: %v", name, lost, node.proofs, c.proofs, g.WouldDeny(), g.Sight() != nil)
+			}
+			node.policy(t, "q", `key "b" ro`)
+			node.policy(t, "q", `key "c" ro`)
+			a.Reviews().Next(t.Context())
+			if err := g.Again(t.Context()); err != nil {
+				t.Errorf("%s, lost %v, again: %v", name, lost, err)
+			}
+			if n := value(t, a.metrics.wouldDeny); n != 1 {
+				t.Errorf("%s, lost %v: %v messages would be denied, want 1", name, lost, n)
+			}
+			stream.Close()
+		}
+	}
+}
+
 // headerOf returns the header of a list.
 func headerOf(m proto.Message) *tenurev1.ResponseHeader {
 	list, _ := m.(*tenurev1.ListResponse)
