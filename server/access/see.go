@@ -155,7 +155,7 @@ func (l *glance) close() error {
 // errOtherRights is the error for a stream that shows what its caller saw when it began.
 func errOtherRights() error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED,
-		"the caller's rights changed, and the call shows what it was allowed to see before; make it again")
+		"the caller's rights changed, and the call shows what it was allowed to see before; start again, a watch with its initial state")
 }
 
 // othersFor is how long a review looks for streams that would show something else now, before it leaves the rest to the next one: it must be back in time

@@ -257,15 +257,21 @@ func (w *watchStream) ended(err error) error {
 			With("resume_token", w.resumer.Token(w.reached)).
 			With("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))
 	default:
-		// Behind an initial state of which parts are missing, nothing resumes.
-		if e, ok := errors.AsType[*reason.Error](err); ok && ended(e.Reason) && !w.partial {
+		if e, ok := errors.AsType[*reason.Error](err); ok && ended(e.Reason) && w.resumes(e.Reason) {
 			_ = e.With("resume_token", w.resumer.Token(w.reached))
 		}
 		return err
 	}
 }
 
-// ended reports whether a watch ends with a reason because its caller's rights changed; it may go on where it was.
+// resumes reports whether a watch that ended because its caller's rights changed may go on where it was. Behind an initial state of which parts are missing,
+// nothing does. One that shows a part may have left out events that the caller is allowed to see by now.
+func (w *watchStream) resumes(why tenurev1.ErrorReason) bool {
+	othersSeen := why == tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED && w.request.GetVisibleOnly()
+	return !w.partial && !othersSeen && w.events == nil
+}
+
+// ended reports whether a watch ends with a reason because its caller's rights changed.
 func ended(why tenurev1.ErrorReason) bool {
 	switch why {
 	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
