@@ -144,7 +144,7 @@ func (e *keyEndpoints) listKeys(ctx context.Context, q *request, r read) (*reply
 func (e *keyEndpoints) list(
 	ctx context.Context, q *request, r read, keysOnly bool, add func(w *reply.Array, kv *tenurev1.KeyValue) error,
 ) (*reply.Answer, error) {
-	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.Rest}}, keysOnly: keysOnly}
+	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.Rest}}, values: !keysOnly}
 	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		return e.listed(ctx, r, waited, keysOnly, add)
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -328,6 +329,46 @@ func TestWhoListsAllAndMayNotWatchItDoesNotWaitInVain(t *testing.T) {
 		}
 		if got = r.sendAs("GET", with("/v1/"+path, "index=%d&wait=10m", got.index(t)), "", show); got.status != 403 {
 			t.Errorf("%s: a wait: got %d %s, want 403", path, got.status, got.body)
+		}
+	}
+}
+
+// TestAWaitForAPartIsRefusedWhereItWouldBeInVain blocks callers that may list keys of which they may not watch all. Where the list shows only what they may
+// watch, too, they are woken.
+func TestAWaitForAPartIsRefusedWhereItWouldBeInVain(t *testing.T) {
+	for name, test := range map[string]struct {
+		rules   string
+		refused []string
+	}{
+		"some may not be watched": {"key \"a/\"* ro\nkey \"b/\"* list read\n", []string{"kv/?keys", "kv/?recurse"}},
+		"some may only be listed": {"key \"a/\"* ro\nkey \"b/\"* list\n", []string{"kv/?keys"}},
+		"some may not be listed":  {"key \"a/\"* ro\nkey \"b/\"* read watch\n", nil},
+		"all may only be listed":  {"key * list\n", []string{"kv/?keys"}},
+	} {
+		r, ctx := newWorld(t, tenurev1.AuthMode_AUTH_MODE_ENFORCE)
+		r.policy(ctx, "some", test.rules)
+		r.policy(ctx, "whole", "key * rw\n")
+		show, whole := r.token(ctx, "some"), r.token(ctx, "whole")
+		for _, path := range []string{"kv/?keys", "kv/?recurse", "kv/a/?keys"} {
+			first := r.sendAs("GET", "/v1/"+path, "", show)
+			if first.status != 200 {
+				if name != "all may only be listed" || path != "kv/?recurse" {
+					t.Errorf("%s: %s: got %d %s", name, path, first.status, first.body)
+				}
+				continue
+			}
+			refused := slices.Contains(test.refused, path) || name == "all may only be listed"
+			waiting := r.blockAs(with("/v1/"+path, "index=%d&wait=10m", first.index(t)), show)
+			if !refused {
+				r.awaitBlocked(1)
+				r.sendAs("PUT", "/v1/kv/a/1", name+path, whole)
+			}
+			switch got := await(t, waiting); {
+			case refused && got.status != 403:
+				t.Errorf("%s: %s: a wait: got %d %s, want 403", name, path, got.status, got.body)
+			case !refused && (got.status != 200 || got.index(t) <= first.index(t)):
+				t.Errorf("%s: %s: a wait: got %d %s with index %d, want the change", name, path, got.status, got.body, got.index(t))
+			}
 		}
 	}
 }

@@ -27,8 +27,8 @@ type selection struct {
 	counts func(ctx context.Context, e *tenurev1.Event) (bool, error)
 	// counted names counts and also: two that do not count the same have different names where their requests are equal.
 	counted string
-	// keysOnly says that of keys no more than their names are shown.
-	keysOnly bool
+	// values says that the values of keys are shown.
+	values bool
 	// whole says that the watch is refused if the caller may not see all of it.
 	whole bool
 }
@@ -41,7 +41,7 @@ func (s selection) inPart() bool {
 // name names the events that the selection counts.
 func (s selection) name() (string, error) {
 	request, err := proto.MarshalOptions{Deterministic: true}.Marshal(s.request)
-	return strconv.FormatBool(s.keysOnly) + s.counted + "\x00" + string(request), err
+	return strconv.FormatBool(s.values) + s.counted + "\x00" + string(request), err
 }
 
 // awaitEvent waits for the first event after a revision that counts for a selection. At an agent it continues with another member when
@@ -68,7 +68,7 @@ func (c *core) awaitEvent(ctx context.Context, s selection, after uint64) (uint6
 // awaitEventOnce is awaitEvent with one member. It reports whether the caller sees only a part; then it does not watch again.
 func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64, again bool) (_ uint64, part bool, _ error) {
 	request := s.request
-	request.KeysOnly = true
+	request.KeysOnly = !s.values // What the watch takes and shows is what the list takes and shows.
 	request.AfterRevision = after
 	request.ProgressInterval = durationpb.New(progressInterval)
 	request.VisibleOnly = s.inPart()
@@ -93,7 +93,7 @@ func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64, ag
 		}
 		if message.GetStarted() != nil && message.GetHeader().GetFiltered() {
 			part = true
-			s.whole, err = c.listsAll(ctx, s)
+			s.whole, err = c.namesAll(ctx, s)
 			switch {
 			case err != nil:
 				return 0, part, err
@@ -114,24 +114,13 @@ func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64, ag
 	}
 }
 
-// listsAll reports whether the caller is shown all that a selection is about, although it may not watch all of it, which takes more rights for keys and for
-// the names of services. It would wait in vain for changes that the list shows.
-func (c *core) listsAll(ctx context.Context, s selection) (bool, error) {
-	var list interface {
-		GetHeader() *tenurev1.ResponseHeader
-	}
-	var err error
-	read := ask.ReadOptions(ask.Stale)
-	switch {
-	case len(s.request.GetPrefixes()) > 0:
-		list, err = c.kv.List(ctx, &tenurev1.ListRequest{
-			Prefix: s.request.GetPrefixes()[0], KeysOnly: s.keysOnly, PageSize: 1, Read: read, VisibleOnly: true,
-		})
-	case s.request.GetAllServices():
-		list, err = c.entries.ListServices(ctx, &tenurev1.ListServicesRequest{PageSize: 1, Read: read, VisibleOnly: true})
-	default:
+// namesAll reports whether the caller is shown the names of all services, although it may not watch all of them, which takes more rights: it would wait in
+// vain for changes that the list shows.
+func (c *core) namesAll(ctx context.Context, s selection) (bool, error) {
+	if !s.request.GetAllServices() {
 		return false, nil
 	}
+	list, err := c.entries.ListServices(ctx, &tenurev1.ListServicesRequest{PageSize: 1, Read: ask.ReadOptions(ask.Stale), VisibleOnly: true})
 	return err == nil && !list.GetHeader().GetFiltered(), err
 }
 

@@ -59,7 +59,7 @@ func beholders() []*beholder {
 		},
 		{
 			name:  "nodes without services, and verbs that are not enough",
-			rules: "key \"a/\"* read list\nkey \"b/\"* read watch\nsession node \"n1\" read\nnode * read",
+			rules: "key \"a/\"* list watch\nkey \"b/\"* read watch\nsession node \"n1\" read\nnode * read",
 			key:   none, session: func(_, node, _ string) bool { return node == "n1" }, node: func(string) bool { return true }, service: none, query: none,
 		},
 		{

@@ -50,7 +50,7 @@ func TestAStreamOfAPartEndsWhenItIsAnother(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sight, err := See(ctx, s, at)
+		sight, err := See(ctx, s, at, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,17 +25,18 @@ type fixed struct {
 
 // See decides, by a snapshot, what the stream of a context shows to its caller from then on; nil: all that it asks for. A review ends the stream when the
 // caller's rules are no longer those of the snapshot, or when it is no longer so that rules are enforced, or that they are not. A stream asks once. One
-// inside this process, which passed no gate, shows all.
-func See(ctx context.Context, s *storage.Reader, at storage.Applied) (*Sight, error) {
+// inside this process, which passed no gate, shows all. It shows the keys that a list shows, with
+// their values or keys only, or is refused.
+func See(ctx context.Context, s *storage.Reader, at storage.Applied, keysOnly bool) (*Sight, error) {
 	stream, ok := ctx.Value(grantKey{}).(*Stream)
 	if !ok {
 		return nil, nil
 	}
-	return stream.see(s, at)
+	return stream.see(s, at, keysOnly)
 }
 
 // see is See for a stream.
-func (s *Stream) see(state *storage.Reader, at storage.Applied) (*Sight, error) {
+func (s *Stream) see(state *storage.Reader, at storage.Applied, keysOnly bool) (*Sight, error) {
 	f, g := &fixed{at: stateOf(at.Rights()), enforced: s.authority.enforces(s.method, at.AuthMode)}, s.grant.Load()
 	if !f.enforced {
 		s.fixed.Store(f)
@@ -55,7 +56,7 @@ func (s *Stream) see(state *storage.Reader, at storage.Applied) (*Sight, error) 
 	s.fixed.Store(f)
 	for _, need := range g.needs {
 		if need.Part && !who.Covers(need) {
-			return &Sight{who: who, enforced: true}, nil
+			return &Sight{who: who, enforced: true}, who.checkWatched(g.needs, keysOnly)
 		}
 	}
 	return nil, nil

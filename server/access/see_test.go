@@ -24,7 +24,7 @@ func watchOfAPart(t *testing.T, node *cut, a *Authority, caller *identity.Client
 	if err != nil {
 		t.Fatal(err)
 	}
-	sight, err := See(ctx, state, at)
+	sight, err := See(ctx, state, at, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,8 +141,8 @@ func (c *Caller) LocalReader(ctx context.Context) (*Snapshot, error) {
 }
 
 // Fix decides by the snapshot what a stream shows to its caller from now on: see access.See.
-func (s *Snapshot) Fix(ctx context.Context) (err error) {
-	s.Sight, err = access.See(ctx, s.Reader, s.At)
+func (s *Snapshot) Fix(ctx context.Context, keysOnly bool) (err error) {
+	s.Sight, err = access.See(ctx, s.Reader, s.At, keysOnly)
 	return err
 }
 

@@ -158,7 +158,7 @@ func (w *watchStream) start(ctx context.Context, plan *watchPlan) error {
 
 // fix decides by a snapshot what a watch shows that shows no more than its caller sees.
 func (w *watchStream) fix(ctx context.Context, plan *watchPlan, s *call.Snapshot) error {
-	if err := s.Fix(ctx); err != nil {
+	if err := s.Fix(ctx, w.request.GetKeysOnly()); err != nil {
 		return err
 	}
 	if s.Sight != nil {
