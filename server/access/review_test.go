@@ -53,7 +53,7 @@ func saw(t testing.TB, a *Authority, ctx context.Context) {
 	r := a.node.Store().NewReader()
 	at, err := r.Applied()
 	if err == nil {
-		_, err = See(ctx, r, at)
+		_, err = See(ctx, r, at, false)
 	}
 	if err != nil {
 		t.Fatal(err)
