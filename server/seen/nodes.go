@@ -17,7 +17,7 @@ func (i *State) sendCatalog(ctx context.Context) error {
 	switch {
 	case !s.SelectsCatalog():
 		return nil
-	case i.Sight != nil && s.AllNodes:
+	case i.Sight != nil && (s.AllNodes || s.AllServices && NodesFirst(i.Sight)):
 		return i.sendSeenNodes(ctx)
 	}
 	wanted, err := i.wantedNodes(ctx)
@@ -34,6 +34,21 @@ func (i *State) sendCatalog(ctx context.Context) error {
 		}
 		return true, i.sendNode(n)
 	})
+}
+
+// spanned are rights of which the names that they cover are known.
+type spanned interface {
+	Spans(kind authz.Kind, verbs authz.Verb, prefix string) []authz.Span
+}
+
+// NodesFirst reports whether what a caller sees of all services is found sooner on the nodes that it sees than among the instances of the services that it
+// sees: these are all services, or its nodes are named one by one.
+func NodesFirst(who spanned) bool {
+	services := who.Spans(authz.Service, authz.Read, "")
+	if slices.Contains(services, authz.Span{}) {
+		return true
+	}
+	return !slices.ContainsFunc(who.Spans(authz.Node, authz.Read, ""), func(s authz.Span) bool { return !s.Exact })
 }
 
 // wantedNodes returns the nodes on which something may be selected, but for those that are selected all at once: with a sight, those on which the caller

@@ -225,9 +225,10 @@ type WatchRequest struct {
 	AllQueries bool `protobuf:"varint,23,opt,name=all_queries,json=allQueries,proto3" json:"all_queries,omitempty"`
 	// Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
 	// refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
-	// request names itself the caller must be allowed to read, and a caller without any rule is refused, and so
-	// is one that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends with RIGHTS_CHANGED: start again with initial, because a resume token skips
-	// what the watch left out although the caller was already allowed to see it.
+	// request names itself the caller must be allowed to read, and a caller without any rule is refused, and so is one
+	// that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends
+	// with RIGHTS_CHANGED: start again with initial, because a resume token skips what the watch left out although the
+	// caller was already allowed to see it.
 	VisibleOnly   bool `protobuf:"varint,24,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -895,9 +895,10 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
    * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
-   * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so
-   * is one that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends with RIGHTS_CHANGED: start again with initial, because a resume token skips
-   * what the watch left out although the caller was already allowed to see it.
+   * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so is one
+   * that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends
+   * with RIGHTS_CHANGED: start again with initial, because a resume token skips what the watch left out although the
+   * caller was already allowed to see it.
    * </pre>
    *
    * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
@@ -4262,9 +4263,10 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
      * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
-     * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so
-     * is one that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends with RIGHTS_CHANGED: start again with initial, because a resume token skips
-     * what the watch left out although the caller was already allowed to see it.
+     * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so is one
+     * that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends
+     * with RIGHTS_CHANGED: start again with initial, because a resume token skips what the watch left out although the
+     * caller was already allowed to see it.
      * </pre>
      *
      * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
@@ -4278,9 +4280,10 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
      * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
-     * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so
-     * is one that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends with RIGHTS_CHANGED: start again with initial, because a resume token skips
-     * what the watch left out although the caller was already allowed to see it.
+     * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so is one
+     * that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends
+     * with RIGHTS_CHANGED: start again with initial, because a resume token skips what the watch left out although the
+     * caller was already allowed to see it.
      * </pre>
      *
      * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
@@ -4298,9 +4301,10 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Whether to leave out the events, and of the initial state the entries, that the caller may not see, instead of
      * refusing a request that the caller's policies do not cover completely. The header then says filtered. What the
-     * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so
-     * is one that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends with RIGHTS_CHANGED: start again with initial, because a resume token skips
-     * what the watch left out although the caller was already allowed to see it.
+     * request names itself the caller must be allowed to read, and a caller without any rule is refused, and so is one
+     * that may list keys among those of the request but not watch them. When the caller's rights change, the watch ends
+     * with RIGHTS_CHANGED: start again with initial, because a resume token skips what the watch left out although the
+     * caller was already allowed to see it.
      * </pre>
      *
      * <code>bool visible_only = 24 [json_name = "visibleOnly"];</code>
