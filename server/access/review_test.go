@@ -42,13 +42,13 @@ func watching(t testing.TB, a *Authority, caller *identity.Client, part bool, en
 		t.Fatal(err)
 	}
 	if part {
-		saw(t, a, ctx)
+		saw(ctx, t, a)
 	}
 	return s
 }
 
 // saw has the stream of a context decide what it shows.
-func saw(t testing.TB, a *Authority, ctx context.Context) {
+func saw(ctx context.Context, t testing.TB, a *Authority) {
 	t.Helper()
 	r := a.node.Store().NewReader()
 	at, err := r.Applied()
