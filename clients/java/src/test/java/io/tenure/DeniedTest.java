@@ -66,6 +66,7 @@ final class DeniedTest extends WithFakeMember {
     member.ttl = Duration.ofSeconds(2);
     Session session = open(told);
     Session other = open(toldOther);
+    member.next(FakeMember.Renewal.class); // The stream that is to break is there.
     member.attach = (r, o) -> {
       if (r.getSessionId().equals(session.id())) {
         o.onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, "PERMISSION_DENIED"));

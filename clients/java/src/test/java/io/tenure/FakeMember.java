@@ -253,9 +253,17 @@ final class FakeMember implements AutoCloseable {
     }
   }
 
-  /** Breaks what renews sessions, so that the client connects anew and asks what they have. */
-  void breakOff() {
+  /** Breaks what renews sessions, once that has begun, so that the client connects anew and asks what they have. */
+  void breakOff() throws InterruptedException {
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(SOON_SECONDS);
     synchronized (renewals) {
+      while (renewals.isEmpty()) {
+        long left = TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime());
+        if (left <= 0) {
+          throw new AssertionError("no stream of renewals within " + SOON_SECONDS + " s");
+        }
+        renewals.wait(left);
+      }
       renewals.forEach(out -> out.onError(io.grpc.Status.UNAVAILABLE.asRuntimeException()));
       renewals.clear();
     }
@@ -338,6 +346,7 @@ final class FakeMember implements AutoCloseable {
       ((ServerCallStreamObserver<KeepAliveResponse>) out).setOnCancelHandler(() -> { });
       synchronized (renewals) {
         renewals.add(out);
+        renewals.notifyAll();
       }
       keepAlive.accept(out);
       String caller = CALLER.get();
