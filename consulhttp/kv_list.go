@@ -37,13 +37,6 @@ func (e *keyEndpoints) keyPages(ctx context.Context, r *read, keysOnly bool) (*k
 	}
 	out := &keyPages{header: page.GetHeader(), page: page.GetKvs()}
 	list.PageToken = page.GetNextPageToken()
-	for out.header.GetFiltered() && len(out.page) == 0 && list.GetPageToken() != "" {
-		// A page of a part may be empty, but without any keys the answer is another one.
-		if page, err = e.kv.List(ctx, list); err != nil {
-			return nil, err
-		}
-		out.page, list.PageToken = page.GetKvs(), page.GetNextPageToken()
-	}
 	if list.GetPageToken() == "" {
 		return out, nil
 	}

@@ -121,6 +121,9 @@ func (c *core) namesAll(ctx context.Context, s selection) (bool, error) {
 		return false, nil
 	}
 	list, err := c.entries.ListServices(ctx, &tenurev1.ListServicesRequest{PageSize: 1, Read: ask.ReadOptions(ask.Stale), VisibleOnly: true})
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_AUTH_NOT_BOOTSTRAPPED {
+		return false, nil // It is a part, of which there is more.
+	}
 	return err == nil && !list.GetHeader().GetFiltered(), err
 }
 

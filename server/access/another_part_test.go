@@ -27,17 +27,18 @@ func TestAStreamOfAPartEndsWhenItIsAnother(t *testing.T) {
 		rules  string
 		change func(*testing.T, *cut)
 		ends   bool
+		before bool // nothing is sent either until a review comes
 	}{
-		"it sees more":                    {authEnforce, narrow, policy("p", "key \"a/\"* ro\nkey \"b\" ro"), true},
-		"it sees all":                     {authEnforce, narrow, policy("p", wide), true},
-		"it sees less":                    {authEnforce, narrow, policy("p", `key "a/1" ro`), true},
-		"it no longer sees all":           {authEnforce, wide, policy("p", narrow), true},
-		"the same rules again":            {authEnforce, narrow, policy("p", narrow), false},
-		"a policy of others":              {authEnforce, narrow, policy("q", wide), false},
-		"rules are enforced no more":      {authEnforce, narrow, mode(authWarn), true},
-		"rules are enforced":              {authWarn, narrow, mode(authEnforce), true},
-		"rules change that only count":    {authWarn, narrow, policy("p", `key "a/1" ro`), false},
-		"a policy of nobody in mode warn": {authWarn, narrow, policy("q", wide), false},
+		"it sees more":                    {authEnforce, narrow, policy("p", "key \"a/\"* ro\nkey \"b\" ro"), true, true},
+		"it sees all":                     {authEnforce, narrow, policy("p", wide), true, true},
+		"it sees less":                    {authEnforce, narrow, policy("p", `key "a/1" ro`), true, true},
+		"it no longer sees all":           {authEnforce, wide, policy("p", narrow), true, true},
+		"the same rules again":            {authEnforce, narrow, policy("p", narrow), false, false},
+		"a policy of others":              {authEnforce, narrow, policy("q", wide), false, false},
+		"rules are enforced no more":      {authEnforce, narrow, mode(authWarn), true, false},
+		"rules are enforced":              {authWarn, narrow, mode(authEnforce), true, true},
+		"rules change that only count":    {authWarn, narrow, policy("p", `key "a/1" ro`), false, false},
+		"a policy of nobody in mode warn": {authWarn, narrow, policy("q", wide), false, false},
 	} {
 		node, a, caller := ruled(t, c.mode, c.rules)
 		var ended error
@@ -62,6 +63,9 @@ func TestAStreamOfAPartEndsWhenItIsAnother(t *testing.T) {
 			t.Errorf("%s: nothing has changed, and it ended: %v", name, ended)
 		}
 		c.change(t, node)
+		if err = stream.Sends(); (err != nil) != c.before {
+			t.Errorf("%s: before a review it sends: %v, want an error %v", name, err, c.before)
+		}
 		reviews.Next(t.Context())
 		if e := reason.Of(ended); c.ends != (e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED) || !c.ends && ended != nil {
 			t.Errorf("%s: it ended with %v, want an end %v", name, ended, c.ends)

@@ -15,8 +15,9 @@ import (
 
 // fixed is by what a stream decided what it shows: it ends when that is otherwise. It does not change.
 type fixed struct {
-	// at is the last state of which it is known that it is not otherwise.
-	at asOf
+	// at is the last state of which it is known that it is not otherwise, and deny its deny revision.
+	at   asOf
+	deny uint64
 	// enforced says that rules are enforced. Where they are not the stream shows all, whatever rights are.
 	enforced bool
 	// rights are the caller's; nil: none.
@@ -24,20 +25,23 @@ type fixed struct {
 }
 
 // See decides, by a snapshot, what the stream of a context shows to its caller from then on; nil: all that it asks for. A review ends the stream when the
-// caller's rules are no longer those of the snapshot, or when it is no longer so that rules are enforced, or that they are not. A stream asks once. One
-// inside this process, which passed no gate, shows all. It shows the keys that a list shows, with
-// their values or keys only, or is refused.
+// caller's rules are no longer those of the snapshot, or when it is no longer so that rules are enforced, or that they are not; and once something was taken
+// away from somebody, nothing is sent before that was looked at: see Sends. A stream asks once. It shows the keys that a list shows, with their values or keys
+// only, or is refused. One inside this process, which passed no gate, shows all.
 func See(ctx context.Context, s *storage.Reader, at storage.Applied, keysOnly bool) (*Sight, error) {
-	stream, ok := ctx.Value(grantKey{}).(*Stream)
-	if !ok {
+	switch stream := ctx.Value(grantKey{}).(type) {
+	case nil:
 		return nil, nil
+	case *Stream:
+		return stream.see(s, at, keysOnly)
+	default:
+		return nil, errChanged()
 	}
-	return stream.see(s, at, keysOnly)
 }
 
 // see is See for a stream.
 func (s *Stream) see(state *storage.Reader, at storage.Applied, keysOnly bool) (*Sight, error) {
-	f, g := &fixed{at: stateOf(at.Rights()), enforced: s.authority.enforces(s.method, at.AuthMode)}, s.grant.Load()
+	f, g := s.authority.fixedAt(s.method, at), s.grant.Load()
 	if !f.enforced {
 		s.fixed.Store(f)
 		return nil, nil
@@ -60,6 +64,22 @@ func (s *Stream) see(state *storage.Reader, at storage.Applied, keysOnly bool) (
 		}
 	}
 	return nil, nil
+}
+
+// fixedAt returns what a stream of a method has fixed by a state, but for the rights.
+func (a *Authority) fixedAt(method string, at storage.Applied) *fixed {
+	return &fixed{at: stateOf(at.Rights()), deny: at.DenyRevision, enforced: a.enforces(method, at.AuthMode)}
+}
+
+// still returns why a stream that has fixed what it shows must not send it now that something was taken away from somebody. A review, which looks at all
+// streams, may come to this one late.
+func (s *Stream) still(now storage.RightsState) error {
+	l := &glance{authority: s.authority}
+	differs, err := l.differs(s, now)
+	if err = errors.Join(err, l.close()); err == nil && differs {
+		err = errOtherRights()
+	}
+	return err
 }
 
 // glance looks at streams by what this member has. It belongs to one review and must be closed. However many streams a caller has, its rules are compared
@@ -105,7 +125,7 @@ func (l *glance) differs(s *Stream, now storage.RightsState) (bool, error) {
 	if err := l.open(); err != nil {
 		return false, err
 	}
-	seen := &fixed{at: stateOf(l.at.Rights()), enforced: l.authority.enforces(s.method, l.at.AuthMode)}
+	seen := l.authority.fixedAt(s.method, l.at)
 	if f.at.history == seen.at.history && f.at.changes > seen.at.changes { // It began after the look.
 		return false, nil
 	}
@@ -168,6 +188,9 @@ func (r *Reviews) endOthers(streams []*Stream, now storage.RightsState) {
 	left := streams[:0]
 	for _, s := range streams {
 		if f := s.fixed.Load(); f != nil && f.at != stateOf(now) {
+			if s.turn == 0 {
+				s.turn = r.turn // A new one has not waited.
+			}
 			left = append(left, s)
 		}
 	}

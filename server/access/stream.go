@@ -126,8 +126,12 @@ func (s *Stream) Sends() error {
 		tenurev1.ElectionService_Campaign_FullMethodName:
 		return nil
 	default:
-		if s.grant.Load() == nil && s.authority.enforces(s.method, s.authority.node.Store().Rights.Now().Mode) {
+		now := s.authority.node.Store().Rights.Now()
+		if s.grant.Load() == nil && s.authority.enforces(s.method, now.Mode) {
 			return errChanged()
+		}
+		if f := s.fixed.Load(); f != nil && f.deny != now.DenyRevision {
+			return s.still(now)
 		}
 		return nil
 	}
@@ -194,7 +198,7 @@ type Reviews struct {
 
 // Reviews returns what looks at the open streams from now on.
 func (a *Authority) Reviews() *Reviews {
-	return &Reviews{authority: a, last: a.node.Store().Rights.Now().DenyRevision}
+	return &Reviews{authority: a, last: a.node.Store().Rights.Now().DenyRevision, turn: 1}
 }
 
 // Next ends the streams that are no longer allowed.

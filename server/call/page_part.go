@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
@@ -60,7 +61,8 @@ func (s *Snapshot) sealer() (cipher.AEAD, error) {
 	if len(hash) == 0 && s.Sight != nil {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_AUTH_NOT_BOOTSTRAPPED,
 			"a part of a list has no second page while there is no first token, as after a restore without tokens; "+
-				"bootstrap again, or ask for a list that one page holds")
+				"bootstrap again, or ask for a list that one page holds").
+			With("revision", strconv.FormatUint(s.At.Revision, 10))
 	}
 	mac := hmac.New(sha256.New, hash)
 	_, _ = mac.Write([]byte("page tokens"))
