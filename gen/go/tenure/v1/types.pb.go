@@ -203,7 +203,8 @@ const (
 	// number.
 	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
 	// UNAVAILABLE: the facts that decide whether the change is allowed kept changing during the call, so it was not made: rights were
-	// taken away, or an id that the request names belonged to something else, or to nothing. The message says which.
+	// taken away, or an id that the request names belonged to something else, or to nothing. The message says which. A watch
+	// with visible_only ends with it when its caller's rights change: start again, with initial.
 	ErrorReason_ERROR_REASON_RIGHTS_CHANGED ErrorReason = 60
 	// NOT_FOUND: no policy has this name.
 	ErrorReason_ERROR_REASON_POLICY_NOT_FOUND ErrorReason = 61

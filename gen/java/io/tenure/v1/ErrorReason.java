@@ -445,7 +445,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE: the facts that decide whether the change is allowed kept changing during the call, so it was not made: rights were
-   * taken away, or an id that the request names belonged to something else, or to nothing. The message says which.
+   * taken away, or an id that the request names belonged to something else, or to nothing. The message says which. A watch
+   * with visible_only ends with it when its caller's rights change: start again, with initial.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
@@ -1010,7 +1011,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE: the facts that decide whether the change is allowed kept changing during the call, so it was not made: rights were
-   * taken away, or an id that the request names belonged to something else, or to nothing. The message says which.
+   * taken away, or an id that the request names belonged to something else, or to nothing. The message says which. A watch
+   * with visible_only ends with it when its caller's rights change: start again, with initial.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
