@@ -126,7 +126,7 @@ final class Token implements ClientInterceptor {
   String ready() {
     synchronized (this) {
       long now = nanos.getAsLong();
-      if (text.isEmpty() || !failing && now - readAt < AGE_NANOS) {
+      if (text.isEmpty() || isFresh(now)) {
         return text;
       }
       if (!failing) {
@@ -148,6 +148,11 @@ final class Token implements ClientInterceptor {
       return () -> { };
     }
     Question q = ask("");
+    if (q == null) {
+      String fresh = last();
+      back.execute(() -> told.accept(fresh));
+      return () -> { };
+    }
     long patience = last().isEmpty() ? FIRST_NANOS : q.at + OVERDUE_NANOS - nanos.getAsLong();
     return await(q, patience, back, () -> {
       String last = last();
@@ -200,12 +205,19 @@ final class Token implements ClientInterceptor {
     return text;
   }
 
-  /** Returns what the source is being asked; that begins if nothing is. */
+  private boolean isFresh(long now) {
+    return !text.isEmpty() && !failing && now - readAt < AGE_NANOS;
+  }
+
+  /** Returns what the source is being asked; that begins if nothing is, unless it has just answered: null, if no member refused that token. */
   private Question ask(String refused) {
     Question q;
     synchronized (this) {
       if (asked != null) {
         return asked;
+      }
+      if (refused.isEmpty() && isFresh(nanos.getAsLong())) {
+        return null;
       }
       q = new Question(nanos.getAsLong(), refused);
       asked = q;
