@@ -33,9 +33,6 @@ func (g *Grant) Sight() *Sight {
 // Covers reports whether the caller has a right.
 func (s *Sight) Covers(need authz.Need) bool { return s.who.Covers(need) }
 
-// Rights returns the rights by which the caller sees; nil: it has none.
-func (s *Sight) Rights() *authz.Rights { return s.who.rights }
-
 // SeesBeyondNames reports whether the caller may see sessions by more than their names: see authz.Rights.
 func (s *Sight) SeesBeyondNames() bool { return s.who.rights.SeesBeyondNames() }
 

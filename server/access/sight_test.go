@@ -189,7 +189,7 @@ func TestASightIsFixedAndALaterDecisionHasItsOwn(t *testing.T) {
 			t.Errorf("%s is seen %v, want %v", key, got, want)
 		}
 	}
-	if first.Rights().Same(second.Rights()) || !third.Rights().Same(third.Rights()) {
+	if first.who.rights.Same(second.who.rights) || !third.who.rights.Same(third.who.rights) {
 		t.Error("rights are the same that are not, or are not the same")
 	}
 }

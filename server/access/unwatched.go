@@ -50,7 +50,7 @@ func listedOf(rights *authz.Rights, n authz.Need, listed authz.Verb) []authz.Nee
 		}
 		part := needOf(s)
 		if !s.Exact && (s.Text < n.Text || strings.HasPrefix(n.End, s.Text)) { // The range has not all of it.
-			part.Match, part.Text, part.End = authz.Range, max(s.Text, n.Text), endOf(s.Text)
+			part.Match, part.Text, part.End = authz.Range, max(s.Text, n.Text), authz.PrefixEnd(s.Text)
 			if part.End == "" || n.End != "" && n.End < part.End {
 				part.End = n.End
 			}
@@ -66,14 +66,4 @@ func needOf(s authz.Span) authz.Need {
 		return authz.Need{Kind: authz.Key, Match: authz.Exact, Text: s.Text}
 	}
 	return authz.Need{Kind: authz.Key, Match: authz.Prefix, Text: s.Text}
-}
-
-// endOf returns the first key after all that begin with a prefix; empty if there is none.
-func endOf(prefix string) string {
-	for n := len(prefix) - 1; n >= 0; n-- {
-		if prefix[n] != 0xff {
-			return prefix[:n] + string([]byte{prefix[n] + 1})
-		}
-	}
-	return ""
 }

@@ -149,6 +149,16 @@ func (r *Rights) SeesBeyondNames() bool {
 	return false
 }
 
+// PrefixEnd returns the first name after all that begin with a prefix; empty if there is none.
+func PrefixEnd(prefix string) string {
+	for n := len(prefix) - 1; n >= 0; n-- {
+		if prefix[n] != 0xff {
+			return prefix[:n] + string([]byte{prefix[n] + 1})
+		}
+	}
+	return ""
+}
+
 // Same reports whether these rights and others are those of the same caller with the same rules, so that they cover the same needs.
 func (r *Rights) Same(other *Rights) bool {
 	for r != nil && other != nil && r != other {

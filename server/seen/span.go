@@ -45,7 +45,7 @@ func (i *State) spansOf(keys, prefixes []string, within span) []span {
 
 // one is the span of one key, all that of all keys with a prefix.
 func one(key string) span    { return span{start: key, end: key + "\x00"} }
-func all(prefix string) span { return span{start: prefix, end: prefixEnd(prefix)} }
+func all(prefix string) span { return span{start: prefix, end: authz.PrefixEnd(prefix)} }
 
 // spanOf returns the span of names that somebody sees.
 func spanOf(s authz.Span) span {
@@ -78,18 +78,6 @@ func merged(spans []span) []span {
 		}
 	}
 	return out
-}
-
-// prefixEnd returns the first key after all that begin with a prefix; empty if there is none.
-func prefixEnd(prefix string) string {
-	end := []byte(prefix)
-	for n := len(end) - 1; n >= 0; n-- {
-		if end[n] != 0xff {
-			end[n]++
-			return string(end[:n+1])
-		}
-	}
-	return ""
 }
 
 // covers reports whether a key comes before the end of the span.
