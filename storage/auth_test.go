@@ -207,10 +207,12 @@ func TestACommandOfOldRightsDoesNothing(t *testing.T) {
 	if again, _ := r.try(put(r.store.Applied().DenyRevision + 1)); again.GetRevision() != first.GetRevision() {
 		t.Errorf("got %v, want the result of %v", again, first)
 	}
-	other := put(r.store.Applied().DenyRevision + 1)
-	other.Principal = "token:y"
+	enforced, other := put(r.store.Applied().DenyRevision+1), put(r.store.Applied().DenyRevision+1)
+	enforced.IdempotencyKey, other.IdempotencyKey, other.Principal = []byte("another key of 25 letters"), []byte("another key of 25 letters"), "token:y"
+	r.apply(enforced)
+	its := r.store.Applied().Revision
 	var own *storev1.Result
-	if own, reason = r.try(other); reason != 0 || own.GetRevision() == first.GetRevision() {
+	if own, reason = r.try(other); reason != 0 || own.GetRevision() == its {
 		t.Errorf("another principal's key: got %v, %v, want a request of its own", own, reason)
 	}
 	if _, reason = r.try(&storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "leader"}}}); reason != 0 {

@@ -339,7 +339,7 @@ func appendPrevious(b []byte, m *storev1.PreviousValue) ([]byte, bool) {
 // appendRequest appends what is remembered of a request that wrote a key and did nothing to its lock, or that took a lock or gave it back.
 func appendRequest(b []byte, m *storev1.RequestRecord) ([]byte, bool) {
 	r := m.GetResult()
-	if r.GetKind() == nil || r.GetFailure() != nil || !plain(m) || !plain(r) {
+	if r.GetKind() == nil || r.GetFailure() != nil || !plain(m) || !plain(r) || !utf8.ValidString(m.GetCaller()) {
 		return b, false
 	}
 	b = appendNumber(b, 1, m.GetFormatVersion())
@@ -363,7 +363,7 @@ func appendRequest(b []byte, m *storev1.RequestRecord) ([]byte, bool) {
 	if !ok {
 		return b, false
 	}
-	return closeMessage(closeMessage(b, kind), result), true
+	return appendContent(closeMessage(closeMessage(b, kind), result), 4, m.GetCaller()), true
 }
 
 // appendPutResult appends what became of a put that did nothing to the lock of its key.

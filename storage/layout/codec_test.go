@@ -234,7 +234,7 @@ func TestCodecsAllocateOnce(t *testing.T) {
 		&storev1.HoldRecord{FormatVersion: 1, Owner: "o", SessionId: id},
 		&storev1.RequestWindowRecord{FormatVersion: 1, Requests: 3},
 		&storev1.AppliedRecord{FormatVersion: 1, Index: 1 << 40},
-		&storev1.RequestRecord{FormatVersion: 1, Digest: digest, Result: &storev1.Result{
+		&storev1.RequestRecord{FormatVersion: 1, Digest: digest, Caller: "token:x", Result: &storev1.Result{
 			Revision: 7, Kind: &storev1.Result_Put{Put: &storev1.PutResult{Key: "k", State: state}},
 		}},
 		&storev1.HistoryRecord{FormatVersion: 1, Event: &storev1.Event{

@@ -5,75 +5,109 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
-	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
 // keyedForgottenMax1 is how many keyed calls one call forgets under version 1, of any size.
 const keyedForgottenMax1 = 1024
 
-// anonymous scopes the keys of callers without a credential while callers are told apart. Principals have a colon, so it is nobody's.
+// anonymous scopes the keys of callers without a credential while rules are enforced. Principals have a colon, so it is nobody's.
 const anonymous = "anonymous"
 
-// keyedRow returns the row of an idempotency key, which belongs to one caller.
+// keyedRow returns the row of an idempotency key, which belongs to one caller, or with an empty principal to all of them.
 func keyedRow(principal string, key []byte) []byte {
 	return append(layout.AppendEscaped([]byte{layout.RowIdempotency}, principal), key...)
 }
 
 // keyedMemory keeps results under idempotency keys: the last of the whole store, so many and so many bytes.
+//
+// A key is its caller's own only while rules are enforced. Before, nothing that a caller may see is hidden from others, and a member in mode warn takes a caller whose
+// credential it cannot verify yet for one without: a retry through another member, or a moment later, comes from somebody else. So a key has a row that all callers
+// share, which names its caller if rules were enforced when it was written; a caller has a row of its own for a key that is another's there.
 type keyedMemory struct {
-	row    []byte
-	other  []byte // the row that the key had while the mode was another; nil: none
-	key    []byte // that the caller gave
-	digest []byte
+	principal string
+	key       []byte // that the caller gave
+	digest    []byte
+
+	row    []byte // that is free for the key, once Recall has found no result
+	caller string // that this row is to name
 }
 
 // newKeyedMemory returns where the result under an idempotency key of a caller is kept.
 func newKeyedMemory(cmd *storev1.Command) *keyedMemory {
-	m := &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), key: cmd.GetIdempotencyKey(), digest: cmd.GetRequestDigest()}
-	if cmd.GetPrincipal() != "" {
-		m.other = keyedRow("", cmd.GetIdempotencyKey())
-	}
-	return m
+	return &keyedMemory{principal: cmd.GetPrincipal(), key: cmd.GetIdempotencyKey(), digest: cmd.GetRequestDigest()}
 }
 
-// scope tells callers without a credential from those of whom nothing is known: authorization is off, or no command says whose it is.
-func (m *keyedMemory) scope(state *layout.Applied) {
-	if m.other != nil || state.ClusterVersion < layout.Version3 || state.AuthMode == storev1.AuthMode_AUTH_MODE_UNSPECIFIED {
-		return
-	}
-	m.other = keyedRow(anonymous, m.key)
-	if state.AuthMode != storev1.AuthMode_AUTH_MODE_OFF {
-		m.row, m.other = m.other, m.row
-	}
-}
-
-// Recall also takes the result of an equal request that was made while callers were not told apart: that is how a retry finds it after authorization was
-// turned on, or the version raised. With mode off, it takes that of one that was made without a credential before. Whose these were is not known: who guesses
-// such a key may get the result of another caller for what it could do itself, until the limits forget it. What is made while callers are told apart is under
-// its caller's key, also that of callers without a credential, and is then never another's. Another request under the same key is in nobody's way.
+// Recall also takes the result of an equal request that was made while rules were not enforced, in mode off or warn, or under an earlier version: that is how a retry
+// finds it after that was changed. Whose such a result is, is not known: a caller that guesses its key may get the result of another one, for what it could do itself,
+// until the limits forget it. What is made while rules are enforced is its caller's, also that of callers without a credential, and as long as they are it is never
+// another's. Another request under the same key does not disturb it.
 //
 // No time ends this: apply has no clock.
 func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
-	m.scope(k.State)
-	result, refused := m.recallFrom(k, m.row)
-	if result != nil || m.other == nil || refused != nil && rule.Of(refused) == nil {
-		return result, refused
+	s := scopeOf(m.principal, k.State)
+	m.row = keyedRow(s.caller, m.key)
+	own, err := m.recordIn(k, m.row)
+	if err != nil || own != nil && same(own, m.digest) {
+		return own.GetResult(), err
 	}
-	result, err := m.recallFrom(k, m.other)
-	if result != nil || err != nil && rule.Of(err) == nil {
-		return result, err
+	reused := own != nil
+	if s.caller != "" {
+		shared, err := m.recordIn(k, keyedRow("", m.key))
+		switch {
+		case err != nil:
+			return nil, err
+		case shared != nil && same(shared, m.digest) && s.sees(shared.GetCaller()):
+			return shared.GetResult(), nil
+		case shared != nil:
+			reused = reused || s.shares && s.owns(shared.GetCaller())
+		case s.shares:
+			m.row, m.caller = keyedRow("", m.key), s.names()
+		}
 	}
-	return nil, refused
+	if reused {
+		return nil, anotherRequest()
+	}
+	return nil, nil
 }
 
-// recallFrom returns what a key's row remembers, or nil.
-func (m *keyedMemory) recallFrom(k *Keeper, row []byte) (*storev1.Result, error) {
+// recordIn returns what a key's row remembers, or nil.
+func (m *keyedMemory) recordIn(k *Keeper, row []byte) (*storev1.RequestRecord, error) {
 	missing, err := k.Keys.missing(k, row)
 	if missing || err != nil {
 		return nil, err
 	}
-	return recallRow(k.Rows, row, m.digest)
+	return requestIn(k.Rows, row)
+}
+
+// keyScope says which remembered keys are a caller's. Below version 3, and before the bootstrap, callers have rows of their own only, and see those of nobody.
+type keyScope struct {
+	caller   string // the principal; of a caller without a credential "anonymous", or nothing before callers share rows
+	shares   bool   // whether new keys are in the row that all share
+	enforced bool   // whether rules are
+}
+
+func scopeOf(principal string, state *layout.Applied) keyScope {
+	s := keyScope{caller: principal, shares: state.ClusterVersion >= layout.Version3 && state.AuthMode != storev1.AuthMode_AUTH_MODE_UNSPECIFIED}
+	s.enforced = s.shares && state.AuthMode == storev1.AuthMode_AUTH_MODE_ENFORCE
+	if s.shares && principal == "" {
+		s.caller = anonymous
+	}
+	return s
+}
+
+// owns reports whether a key in the shared row is the caller's: another request under it is refused.
+func (s keyScope) owns(caller string) bool { return caller == s.caller || caller == "" && !s.enforced }
+
+// sees reports whether the caller gets the result of an equal request in the shared row.
+func (s keyScope) sees(caller string) bool { return caller == s.caller || caller == "" || !s.enforced }
+
+// names returns the caller that the shared row is to name.
+func (s keyScope) names() string {
+	if s.enforced {
+		return s.caller
+	}
+	return ""
 }
 
 // keyedBytes is what a remembered key counts: its row with a value of a size, and the row that says how old it is.
@@ -83,7 +117,7 @@ func keyedBytes(row []byte, size int) uint64 {
 
 // Remember inserts: Recall has found that the key has no row, and no number comes twice.
 func (m *keyedMemory) Remember(k *Keeper, result *storev1.Result) error {
-	value, err := encodeRequest(m.digest, result)
+	value, err := encodeRequest(m.digest, result, m.caller)
 	if err != nil {
 		return err
 	}

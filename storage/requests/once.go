@@ -95,8 +95,8 @@ func leavesWindows(cmd *storev1.Command) bool {
 	return false
 }
 
-// recallRow returns what a row remembers of a request, or nil. Another request under the same id is refused.
-func recallRow(rows table.Reader, row, digest []byte) (*storev1.Result, error) {
+// requestIn returns the request that a row remembers, or nil.
+func requestIn(rows table.Reader, row []byte) (*storev1.RequestRecord, error) {
 	value, ok, err := rows.Get(row)
 	if err != nil || !ok {
 		return nil, err
@@ -105,14 +105,32 @@ func recallRow(rows table.Reader, row, digest []byte) (*storev1.Result, error) {
 	if err := layout.Decode(value, r); err != nil {
 		return nil, fmt.Errorf("remembered request: %w", err)
 	}
-	if !bytes.Equal(r.GetDigest(), digest) {
-		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED, storev1.FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS)
+	return r, nil
+}
+
+// recallRow returns the result that a row remembers of a request, or nil. Another request under the same id is refused.
+func recallRow(rows table.Reader, row, digest []byte) (*storev1.Result, error) {
+	r, err := requestIn(rows, row)
+	if err == nil && r != nil && !same(r, digest) {
+		err = anotherRequest()
+	}
+	if err != nil {
+		return nil, err
 	}
 	return r.GetResult(), nil
 }
 
-func encodeRequest(digest []byte, result *storev1.Result) ([]byte, error) {
-	return layout.Encode(&storev1.RequestRecord{FormatVersion: layout.RecordFormat, Digest: digest, Result: result})
+// same reports whether a remembered request is the one with a digest.
+func same(r *storev1.RequestRecord, digest []byte) bool { return bytes.Equal(r.GetDigest(), digest) }
+
+// anotherRequest refuses a request under the id or key of another one.
+func anotherRequest() error {
+	return rule.Broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED, storev1.FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS)
+}
+
+// encodeRequest returns what is remembered of a request. Caller is empty, except for a key whose row names it.
+func encodeRequest(digest []byte, result *storev1.Result, caller string) ([]byte, error) {
+	return layout.Encode(&storev1.RequestRecord{FormatVersion: layout.RecordFormat, Digest: digest, Result: result, Caller: caller})
 }
 
 // windowMemory keeps results under a session's request ids: the open window of its present epoch. What an earlier
@@ -310,7 +328,7 @@ func (m *windowMemory) checkRoom(k *Keeper, head *storev1.RequestWindowRecord) e
 }
 
 func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
-	value, err := encodeRequest(m.digest, result)
+	value, err := encodeRequest(m.digest, result, "")
 	if err != nil {
 		return err
 	}

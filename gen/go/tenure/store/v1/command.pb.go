@@ -642,8 +642,8 @@ type Command struct {
 	// Namespace of every key in the command; zero, the default namespace, is the only one so far.
 	NamespaceId uint64 `protobuf:"varint,1,opt,name=namespace_id,json=namespaceId,proto3" json:"namespace_id,omitempty"`
 	// Principal of the request, such as token:ACCESSOR or cert:NAME, where the state keeps it: sessions and tokens keep who made them, and
-	// idempotency keys are each caller's own. Empty: a caller without a credential, a decision of a leader, authorization is off, or any other
-	// command.
+	// idempotency keys are each caller's own while rules are enforced. Empty: a caller without a credential, a decision of a leader, authorization
+	// is off, or any other command.
 	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
 	// Wall clock of the proposer when it accepted the request, in milliseconds since the Unix epoch. Stored and shown;
 	// never compared, and never decides anything.

@@ -1696,7 +1696,10 @@ type RequestRecord struct {
 	// SHA-256 of what the client requested, 32 bytes.
 	Digest []byte `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Result that the client got.
-	Result        *Result `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
+	Result *Result `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
+	// Caller whose idempotency key it is: the principal, or "anonymous" for a caller without a credential. Empty in a row of one caller alone, and if rules
+	// were not enforced when the call was made.
+	Caller        string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1750,6 +1753,13 @@ func (x *RequestRecord) GetResult() *Result {
 		return x.Result
 	}
 	return nil
+}
+
+func (x *RequestRecord) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
 }
 
 // RequestWindowRecord is the head of a session's remembered requests, or of what is left of them after its end.
@@ -2447,11 +2457,12 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	" \x01(\rR\x06places\x12%\n" +
 	"\x0eephemeral_keys\x18\v \x01(\rR\rephemeralKeys\x12\x1b\n" +
 	"\theld_keys\x18\f \x03(\tR\bheldKeys\x12\x14\n" +
-	"\x05clean\x18\r \x01(\bR\x05clean\"\x7f\n" +
+	"\x05clean\x18\r \x01(\bR\x05clean\"\x97\x01\n" +
 	"\rRequestRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\x12/\n" +
-	"\x06result\x18\x03 \x01(\v2\x17.tenure.store.v1.ResultR\x06result\"\x9b\x02\n" +
+	"\x06result\x18\x03 \x01(\v2\x17.tenure.store.v1.ResultR\x06result\x12\x16\n" +
+	"\x06caller\x18\x04 \x01(\tR\x06caller\"\x9b\x02\n" +
 	"\x13RequestWindowRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1d\n" +
