@@ -53,7 +53,8 @@ func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
 	}
 	reused := own != nil
 	if s.caller != "" {
-		shared, err := m.recordIn(k, keyedRow("", m.key))
+		row := keyedRow("", m.key)
+		shared, err := m.recordIn(k, row)
 		switch {
 		case err != nil:
 			return nil, err
@@ -62,7 +63,7 @@ func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
 		case shared != nil:
 			reused = reused || s.shares && s.owns(shared.GetCaller())
 		case s.shares:
-			m.row, m.caller = keyedRow("", m.key), s.names()
+			m.row, m.caller = row, s.names()
 		}
 	}
 	if reused {
