@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,6 +144,30 @@ func TestIncompleteMessagesCount(t *testing.T) {
 }
 
 // TestAnAnsweredCallCountsNothing ends streams from the server's side, before all of the message came.
+// TestManyConnectionsCountTogether lets connections that share a meter send incomplete messages and end at once; the race detector looks on.
+func TestManyConnectionsCountTogether(t *testing.T) {
+	first := newRig(1 << 16)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 20 {
+				r := &rig{inner: &scripted{pieces: []int{1 << 16}}}
+				r.inner.sent.WriteString(http2.ClientPreface)
+				r.Framer = http2.NewFramer(&r.inner.sent, nil)
+				r.conn = first.meter.Wrap(r.inner)
+				r.call(1)
+				r.send(1, false, framed(1000)[:600])
+				r.read()
+				_ = r.conn.Close()
+			}
+		})
+	}
+	all.Wait()
+	if got := first.bytes.Used(); got != 0 {
+		t.Errorf("%d bytes count after the end of all connections, want none", got)
+	}
+}
+
 func TestAnAnsweredCallCountsNothing(t *testing.T) {
 	r := newRig(1 << 16)
 	for id := uint32(1); id <= 5; id += 2 {
