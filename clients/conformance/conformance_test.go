@@ -159,12 +159,27 @@ func TestConformance(t *testing.T) {
 	demandRows(t, results)
 }
 
-// agents find the agents, or skip their tests.
+// agents find the agents, or skip their tests. All tests share what one of them found, or built.
 var agents = map[string]func(t *testing.T) *driver.Language{
-	"go":             goAgent,
-	"python":         func(t *testing.T) *driver.Language { return pythonAgent(t, "python") },
-	"python-asyncio": func(t *testing.T) *driver.Language { return pythonAgent(t, "python-asyncio", "--asyncio") },
-	"java":           javaAgent,
+	"go":             once(goAgent),
+	"python":         once(func(t *testing.T) *driver.Language { return pythonAgent(t, "python") }),
+	"python-asyncio": once(func(t *testing.T) *driver.Language { return pythonAgent(t, "python-asyncio", "--asyncio") }),
+	"java":           once(javaAgent),
+}
+
+// once finds an agent until it is found; a test that ends because there is none leaves the search to the next.
+func once(find func(t *testing.T) *driver.Language) func(t *testing.T) *driver.Language {
+	var mu sync.Mutex // Guards found.
+	var found *driver.Language
+	return func(t *testing.T) *driver.Language {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if found == nil {
+			found = find(t)
+		}
+		return found
+	}
 }
 
 // missing skips a language whose toolchain is not there. That is an error in CI, and where TENURE_AGENTS names the toolchain, by which the
