@@ -39,6 +39,7 @@ type orders struct {
 	Attack  string
 	Members []rig.Addresses // the first is attacked, where there is no reason for another
 	Long    bool
+	Short   bool
 	Given   map[string]string // what the test made for the attack before
 }
 

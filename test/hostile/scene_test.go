@@ -87,7 +87,7 @@ func withFiles(t *testing.T, files int) string {
 // attack makes an attack in a process of its own, and returns when it has stood while the quiet client made its rounds.
 func (s *scene) attack(name string) report {
 	s.t.Helper()
-	o := orders{Attack: name, Long: long(), Given: s.given}
+	o := orders{Attack: name, Long: long(), Short: testing.Short(), Given: s.given}
 	for _, m := range s.cluster.Members {
 		o.Members = append(o.Members, m.Addresses)
 	}

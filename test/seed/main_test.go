@@ -1,11 +1,13 @@
 package seed_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tenure-io/tenure/test/rig"
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 		binary, err = rig.Binary(context.Background(), dir)
 	}
 	if err == nil {
-		grpcurl, err = buildGRPCurl(dir)
+		grpcurl, err = findGRPCurl()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -34,13 +36,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildGRPCurl builds the grpcurl that the tools module pins.
-func buildGRPCurl(dir string) (string, error) {
-	path := filepath.Join(dir, "grpcurl")
-	build := exec.Command("go", "build", "-o", path, "github.com/fullstorydev/grpcurl/cmd/grpcurl")
-	build.Dir = filepath.Join("..", "..", "tools")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build grpcurl: %w\n%s", err, out)
+// findGRPCurl returns the path of the grpcurl that the tools module pins; the go command builds it, and keeps it in its cache.
+func findGRPCurl() (string, error) {
+	find := exec.Command("go", "tool", "-n", "grpcurl")
+	find.Dir = filepath.Join("..", "..", "tools")
+	var said bytes.Buffer
+	find.Stderr = &said
+	path, err := find.Output()
+	if err != nil {
+		return "", fmt.Errorf("build grpcurl: %w\n%s", err, &said)
 	}
-	return path, nil
+	return strings.TrimSpace(string(path)), nil
 }
