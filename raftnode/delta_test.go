@@ -12,11 +12,12 @@ import (
 	"github.com/tenure-io/tenure/raftnode"
 )
 
-// noise returns a value that cannot be made smaller.
+// noise returns a value that the store cannot make smaller, and that is printed as it is.
 func noise(rng *rand.Rand, size int) string {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 	raw := make([]byte, size)
 	for i := range raw {
-		raw[i] = byte(rng.Uint32())
+		raw[i] = letters[rng.Uint32()%uint32(len(letters))]
 	}
 	return string(raw)
 }
