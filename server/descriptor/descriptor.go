@@ -5,6 +5,7 @@ package descriptor
 import (
 	_ "embed"
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -21,8 +22,10 @@ type Files struct {
 	api *protoregistry.Files
 }
 
-// Load reads the embedded descriptors.
-func Load() (*Files, error) {
+// Load returns the embedded descriptors. A process reads them once: all its members share them.
+var Load = sync.OnceValues(load)
+
+func load() (*Files, error) {
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := proto.Unmarshal(image, set); err != nil {
 		return nil, fmt.Errorf("embedded descriptors: %w", err)
