@@ -289,6 +289,12 @@ func scriptSignal(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("unknown signal %s", args[1])
 	}
 	ts.Check(b.cmd.Process.Signal(s))
+	if s == syscall.SIGSTOP {
+		// Its threads stop one by one: until all have, it may answer.
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(b.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		ts.Check(err)
+	}
 }
 
 func scriptFinish(ts *testscript.TestScript, _ bool, args []string) {
