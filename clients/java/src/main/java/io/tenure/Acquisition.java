@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.AcquireLockRequest;
 import io.tenure.v1.AcquireLockResponse;
 import io.tenure.v1.Hold;
@@ -88,7 +89,7 @@ final class Acquisition {
       return;
     }
     if (now >= deadline) {
-      giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO,
+      giveUp(Exceptions.of(ErrorKind.TIMEOUT, Applied.NO,
           "lock " + key() + " was not granted in time" + LockInfo.heldBy(lock)));
       return;
     }
@@ -112,13 +113,13 @@ final class Acquisition {
     stopWaiting();
     // A grant wrote the value, whatever becomes of the hold.
     Applied doubt = sent && options.value().isPresent() ? Applied.UNKNOWN : Applied.NO;
-    unheard = why.with(doubt);
+    unheard = Exceptions.with(why, doubt);
     unheardAt = session.client.clock.nanos() + LEAVE_NANOS;
     arm(unheardAt);
     leave().whenComplete((hold, error) -> {
       boolean granted = error == null && options.value().isPresent() && hold.isPresent();
       Applied applied = granted ? Applied.YES : error == null ? Applied.NO : doubt;
-      future.completeExceptionally(why.with(applied));
+      future.completeExceptionally(Exceptions.with(why, applied));
     });
   }
 
@@ -256,15 +257,15 @@ final class Acquisition {
     String key = key();
     switch (step.getCause()) {
       case WAIT_END_CAUSE_TIMED_OUT ->
-          refuse(TenureException.of(
+          refuse(Exceptions.of(
               ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " was not granted in time" + LockInfo.heldBy(lock)));
       case WAIT_END_CAUSE_SESSION_ENDED -> {
         session.client.keeper.hurry(session);
-        refuse(TenureException.of(ErrorKind.SESSION_EXPIRED, Applied.NO, "session " + session.id() + " ended"));
+        refuse(Exceptions.of(ErrorKind.SESSION_EXPIRED, Applied.NO, "session " + session.id() + " ended"));
       }
       case WAIT_END_CAUSE_CANCELLED ->
-          refuse(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the wait for lock " + key + " was cancelled"));
-      default -> refuse(TenureException.of(ErrorKind.WAIT_ENDED, Applied.NO,
+          refuse(Exceptions.of(ErrorKind.CANCELLED, Applied.NO, "the wait for lock " + key + " was cancelled"));
+      default -> refuse(Exceptions.of(ErrorKind.WAIT_ENDED, Applied.NO,
           "an operator ended the wait for lock " + key + (step.getReason().isEmpty() ? "" : ": " + step.getReason())));
     }
   }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.AgentServiceGrpc;
 import io.tenure.v1.GetAgentRequest;
 import java.time.Duration;
@@ -59,7 +60,7 @@ public final class Agent implements AutoCloseable {
    */
   public static AgentBuilder builder(String address) {
     if (address.replaceFirst("^tenures?://", "").chars().anyMatch(c -> "/?,".indexOf(c) >= 0)) {
-      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+      throw Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "\"" + address + "\" is not the address of an agent, host:port or tenures://host:port");
     }
     return new AgentBuilder(ConnectionString.parse(address), System.getenv());

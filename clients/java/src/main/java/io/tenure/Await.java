@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -18,7 +19,7 @@ final class Await {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       if (future.cancel(true)) {
-        throw TenureException.of(ErrorKind.CANCELLED, Applied.UNKNOWN, "interrupted while waiting");
+        throw Exceptions.of(ErrorKind.CANCELLED, Applied.UNKNOWN, "interrupted while waiting");
       }
       return uninterrupted(future);
     }
@@ -55,11 +56,11 @@ final class Await {
     try {
       return future.get();
     } catch (CancellationException e) {
-      throw TenureException.of(ErrorKind.CANCELLED, Applied.UNKNOWN, "cancelled");
+      throw Exceptions.of(ErrorKind.CANCELLED, Applied.UNKNOWN, "cancelled");
     } catch (ExecutionException e) {
       if (Futures.error(e.getCause()) instanceof TenureException t) {
         // With the caller's own frames, which the loop's stack trace lacks.
-        throw t.here();
+        throw Exceptions.here(t);
       }
       throw new IllegalStateException("fault in the client", e.getCause());
     }

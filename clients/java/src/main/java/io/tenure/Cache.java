@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -121,7 +122,7 @@ public final class Cache implements AutoCloseable {
   /** Ends the watch. The copy can still be read, and no longer changes. A {@link #begin} that waits fails as CANCELLED. */
   @Override
   public void close() {
-    filling.close(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the cache is closed"));
+    filling.close(Exceptions.of(ErrorKind.CANCELLED, Applied.NO, "the cache is closed"));
   }
 
   private CompletableFuture<Cache> beginInner() {
@@ -162,7 +163,7 @@ public final class Cache implements AutoCloseable {
               Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(() -> follow(w));
         } else {
           over(w, t instanceof TenureException e
-              ? e : TenureException.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
+              ? e : Exceptions.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
         }
       }
 

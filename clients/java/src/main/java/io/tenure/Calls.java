@@ -2,6 +2,7 @@ package io.tenure;
 
 import io.grpc.MethodDescriptor;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.Exceptions;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -123,7 +124,7 @@ final class Calls {
   void close(TenureException why) {
     for (Open<?, ?> call : List.copyOf(open)) {
       call.future.completeExceptionally(call.sent || call.attempt != null
-          ? TenureException.of(why.kind(), Applied.UNKNOWN, why.getMessage()) : why);
+          ? Exceptions.of(why.kind(), Applied.UNKNOWN, why.getMessage()) : why);
     }
   }
 
@@ -220,7 +221,7 @@ final class Calls {
       if (!f.retry() && !pinned) {
         // It tells of this attempt only, unless the state machine decided it; one before may have been applied.
         boolean doubted = does != Does.READ && sent && f.error().applied() == Applied.NO && !Errors.isDecided(f.reason());
-        future.completeExceptionally(doubted ? f.error().with(Applied.UNKNOWN) : f.error());
+        future.completeExceptionally(doubted ? Exceptions.with(f.error(), Applied.UNKNOWN) : f.error());
         return;
       }
       if (f.error().applied() != Applied.NO) {

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.BreakLockRequest;
 import io.tenure.v1.CheckSequencerRequest;
 import io.tenure.v1.GetLockRequest;
@@ -97,7 +98,7 @@ public final class Client implements AutoCloseable {
 
   static Client connect(ConnectionString at, Duration callTimeout, Security security) {
     if (callTimeout.isZero() || callTimeout.isNegative()) {
-      throw TenureException.of(
+      throw Exceptions.of(
           ErrorKind.INVALID_ARGUMENT, Applied.NO, "the timeout of calls is " + Wire.text(callTimeout) + ", but must be positive");
     }
     return new Client(at, callTimeout, new BootClock(), ATTEMPT_TIMEOUT, security);

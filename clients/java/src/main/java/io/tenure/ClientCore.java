@@ -3,6 +3,7 @@ package io.tenure;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.CallOptions;
 import io.tenure.v1.ClusterServiceGrpc;
 import io.tenure.v1.ListMembersRequest;
@@ -228,13 +229,13 @@ final class ClientCore implements Link.Listener {
       if (clock.nanos() < deadline) {
         return null;
       }
-      return TenureException.of(
+      return Exceptions.of(
           sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE, sent ? Applied.UNKNOWN : Applied.NO,
           "no member answered within " + Wire.text(wait) + "; tried " + link.tried());
     };
   }
 
   static TenureException closedError() {
-    return TenureException.of(ErrorKind.CLIENT_CLOSED, Applied.NO, "the client is closed");
+    return Exceptions.of(ErrorKind.CLIENT_CLOSED, Applied.NO, "the client is closed");
   }
 }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.util.Map;
 
 /** Why a session is CLOSED. */
@@ -28,15 +29,15 @@ public enum CloseCause {
   /** Returns the error of the calls of such a session. */
   TenureException ofCalls(String sessionId, Applied applied) {
     return switch (this) {
-      case CLOSED -> TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " is closed");
-      case EXPIRED -> TenureException.of(ErrorKind.SESSION_EXPIRED, applied, "session " + sessionId + " ended");
+      case CLOSED -> Exceptions.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " is closed");
+      case EXPIRED -> Exceptions.of(ErrorKind.SESSION_EXPIRED, applied, "session " + sessionId + " ended");
       case AUTH_FAILED ->
-          new TenureException.SessionOver(
+          Exceptions.sessionOver(
               ErrorKind.AUTH_FAILED, applied, "the secret of session " + sessionId + " was refused", Map.of(), null);
-      case SUPERSEDED -> TenureException.of(
+      case SUPERSEDED -> Exceptions.of(
           ErrorKind.SESSION_SUPERSEDED, applied, "another process took over session " + sessionId);
       case EXPORTED ->
-          TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " was handed over");
+          Exceptions.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " was handed over");
     };
   }
 }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -162,7 +163,7 @@ public record ConnectionString(
         continue; // It is refused as it stands.
       }
       if (key.equals("token")) {
-        throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "token= is refused in a connection string, which ends "
+        throw Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "token= is refused in a connection string, which ends "
             + "up in logs: use token_file=, ClientBuilder.token or TENURE_TOKEN");
       }
     }
@@ -242,6 +243,6 @@ public record ConnectionString(
   }
 
   private static TenureException invalid(String text, String why) {
-    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "connection string \"" + text + "\": " + why);
+    return Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "connection string \"" + text + "\": " + why);
   }
 }

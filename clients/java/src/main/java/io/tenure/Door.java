@@ -8,6 +8,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettySslContextChannelCredentials;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
+import io.tenure.internal.Exceptions;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -100,7 +101,7 @@ final class Door {
   ManagedChannelBuilder<?> builder(String address) {
     boolean clear = !tls && !security.insecure() && !Security.local(address);
     if (token != null && clear) {
-      throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, CLEAR);
+      throw Exceptions.of(ErrorKind.AUTH_FAILED, Applied.NO, CLEAR);
     }
     ManagedChannelBuilder<?> builder = Grpc.newChannelBuilder(address, credentials());
     String name = security.text(Security.SERVER_NAME);
@@ -135,7 +136,7 @@ final class Door {
     try {
       return NettySslContextChannelCredentials.create(builder.build());
     } catch (IOException e) {
-      throw TenureException.of(ErrorKind.TLS_FAILED, Applied.NO, e.getMessage(), Map.of(), e);
+      throw Exceptions.of(ErrorKind.TLS_FAILED, Applied.NO, e.getMessage(), Map.of(), e);
     }
   }
 
@@ -143,9 +144,9 @@ final class Door {
     try {
       return Files.readString(Path.of(file));
     } catch (NoSuchFileException e) {
-      throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, "no token: token_file " + file + ": no such file");
+      throw Exceptions.of(ErrorKind.AUTH_FAILED, Applied.NO, "no token: token_file " + file + ": no such file");
     } catch (IOException e) {
-      throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, "no token: token_file " + file + ": " + e.getMessage());
+      throw Exceptions.of(ErrorKind.AUTH_FAILED, Applied.NO, "no token: token_file " + file + ": " + e.getMessage());
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.GetLeaderRequest;
 import java.nio.charset.StandardCharsets;
@@ -138,7 +139,7 @@ public final class Election {
   }
 
   private static TenureException needsSession() {
-    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+    return Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
         "a campaign needs a session: use session.election()");
   }
 

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
+import io.tenure.internal.Exceptions;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
@@ -72,7 +73,7 @@ final class Entry {
       return ClientCore.closedError();
     }
     return !sent && entered.isDone()
-        ? TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the caller no longer waits for the registration") : caller.over(sent);
+        ? Exceptions.of(ErrorKind.CANCELLED, Applied.NO, "the caller no longer waits for the registration") : caller.over(sent);
   }
 
   private void written() {

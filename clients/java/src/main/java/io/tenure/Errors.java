@@ -6,6 +6,7 @@ import com.google.rpc.ErrorInfo;
 import com.google.rpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.ErrorReason;
 import java.util.Map;
 import java.util.Optional;
@@ -64,15 +65,15 @@ final class Errors {
     long retryAfter = number(details.get("retry_after_ms")) * 1_000_000L;
     // Of those that may not do this, only a session with another secret is over.
     TenureException error = reason.equals("SESSION_SECRET_WRONG")
-        ? new TenureException.SessionOver(kind(reason), applied, message, details, t)
-        : TenureException.of(kind(reason), applied, message, details, t);
-    return new Failure(error.because(reason), reason, retry, retryAfter);
+        ? Exceptions.sessionOver(kind(reason), applied, message, details, t)
+        : Exceptions.of(kind(reason), applied, message, details, t);
+    return new Failure(Exceptions.because(error, reason), reason, retry, retryAfter);
   }
 
   /** Returns the error of a verdict on a renewal. */
   static TenureException verdict(ErrorReason refused) {
     String reason = refused.name().replaceFirst("^ERROR_REASON_", "");
-    return TenureException.of(kind(reason), Applied.NO, "the session was not renewed: " + reason).because(reason);
+    return Exceptions.because(Exceptions.of(kind(reason), Applied.NO, "the session was not renewed: " + reason), reason);
   }
 
   /** Returns the error of a call that was not sent, for it is safe to send it again, as it is after a connection was not made. */
@@ -134,28 +135,28 @@ final class Errors {
   private static Failure network(io.grpc.Status status, String message, Throwable t) {
     if (Unreachable.isNoApi(status)) {
       // No member of its own: another address may be one.
-      return new Failure(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, Unreachable.NO_API, Map.of(), t), "", true, 0);
+      return new Failure(Exceptions.of(ErrorKind.UNAVAILABLE, Applied.NO, Unreachable.NO_API, Map.of(), t), "", true, 0);
     }
     if (status.getCause() instanceof Unsent) {
-      return new Failure(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, message, Map.of(), t), "", true, 0);
+      return new Failure(Exceptions.of(ErrorKind.UNAVAILABLE, Applied.NO, message, Map.of(), t), "", true, 0);
     }
     if (message.contains(HTTP2)) {
       // A connection that was ended, such as for too many pings. No member refused the call.
-      return new Failure(TenureException.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, message, Map.of(), t), "", true, 0);
+      return new Failure(Exceptions.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, message, Map.of(), t), "", true, 0);
     }
     return switch (status.getCode()) {
       case UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED, UNKNOWN, INTERNAL, ABORTED ->
           new Failure(
-              TenureException.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, message, Map.of(), t), "", true, 0);
+              Exceptions.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, message, Map.of(), t), "", true, 0);
       case UNIMPLEMENTED ->
-          new Failure(TenureException.of(ErrorKind.NOT_SUPPORTED, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+          new Failure(Exceptions.of(ErrorKind.NOT_SUPPORTED, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
       case UNAUTHENTICATED, PERMISSION_DENIED ->
-          new Failure(TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+          new Failure(Exceptions.of(ErrorKind.AUTH_FAILED, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
       case RESOURCE_EXHAUSTED ->
-          new Failure(TenureException.of(ErrorKind.LIMIT, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+          new Failure(Exceptions.of(ErrorKind.LIMIT, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
       default ->
           new Failure(
-              TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
+              Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
     };
   }
 

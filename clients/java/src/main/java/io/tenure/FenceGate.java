@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -21,7 +22,7 @@ public final class FenceGate {
   public synchronized void check(Sequencer s) {
     Long seen = largest.get(s.key());
     if (seen != null && Long.compareUnsigned(s.fencingToken(), seen) < 0) {
-      throw TenureException.of(ErrorKind.STALE_TOKEN, Applied.NO, "token " + Long.toUnsignedString(s.fencingToken())
+      throw Exceptions.of(ErrorKind.STALE_TOKEN, Applied.NO, "token " + Long.toUnsignedString(s.fencingToken())
           + " of lock " + s.key() + " is older than " + Long.toUnsignedString(seen) + ", which passed already");
     }
     // A restore moves the tokens of the new history above all of the old one, so the larger one is right there too.

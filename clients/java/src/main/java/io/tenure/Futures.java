@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -97,7 +98,7 @@ final class Futures {
       if (error == null) {
         to.complete(value);
       } else {
-        to.completeExceptionally(error(error) instanceof TenureException e ? e.withoutSession() : error(error));
+        to.completeExceptionally(error(error) instanceof TenureException e ? Exceptions.withoutSession(e) : error(error));
       }
     });
     cancels(to, call);

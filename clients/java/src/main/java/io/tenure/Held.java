@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.Guard;
 import io.tenure.v1.Hold;
 import java.time.Duration;
@@ -110,7 +111,7 @@ public final class Held implements AutoCloseable {
   public void check() {
     if (!isSafe()) {
       String why = cause().map(EndCause::ofHeld).orElse("it is being given up");
-      throw TenureException.of(ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " is not held: " + why);
+      throw Exceptions.of(ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " is not held: " + why);
     }
   }
 
@@ -180,7 +181,7 @@ public final class Held implements AutoCloseable {
     }
     EndCause why = howLost();
     if (news && why != null) {
-      throw TenureException.of(ErrorKind.NOT_HELD, Applied.NO,
+      throw Exceptions.of(ErrorKind.NOT_HELD, Applied.NO,
           "lock " + key + " was lost while it was held: " + why.ofHeld(), Map.of(), lostBecause);
     }
   }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.Hold;
 import io.tenure.v1.Sequencer;
 import java.util.HashSet;
@@ -137,7 +138,7 @@ final class Holds {
       return;
     }
     pending.remove(p);
-    p.fail.accept(why.with(Applied.YES));
+    p.fail.accept(Exceptions.with(why, Applied.YES));
     if (!isUsed(p.hold.getSequencer().getKey(), p.hold.getOwner(), null)) {
       session.returns.giveBack(p.hold.getSequencer(), p.hold.getOwner());
     }
@@ -186,7 +187,7 @@ final class Holds {
         return; // It was given back.
       }
       if (p.lost || late.isLost(hold)) {
-        fail.accept(TenureException.of(ErrorKind.NOT_HELD, Applied.YES, "lock "
+        fail.accept(Exceptions.of(ErrorKind.NOT_HELD, Applied.YES, "lock "
             + session.client.namespace.strip(hold.getSequencer().getKey()) + " was lost while it was acquired"));
       } else if (!wanted.getAsBoolean()) {
         return;

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.Hold;
 import io.tenure.v1.Place;
@@ -104,7 +105,7 @@ final class Inheritance {
   }
 
   static TenureException neverBelieved() {
-    return TenureException.of(ErrorKind.NOT_HELD, Applied.NO,
+    return Exceptions.of(ErrorKind.NOT_HELD, Applied.NO,
         "the previous process may still rely on what the session without TTL held, because it did not hand it over");
   }
 

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.DeletePrefixRequest;
 import io.tenure.v1.DeleteRequest;
 import io.tenure.v1.GetRequest;
@@ -305,7 +306,7 @@ public final class KV {
   CompletableFuture<PutResult> putInner(String key, byte[] value, PutOptions o) {
     Objects.requireNonNull(key, "key");
     if (o.bound() && session == null) {
-      return CompletableFuture.failedFuture(TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+      return CompletableFuture.failedFuture(Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "an ephemeral key needs a session: put it through session.kv()"));
     }
     ByteString bytes = ByteString.copyFrom(Objects.requireNonNull(value, "value"));

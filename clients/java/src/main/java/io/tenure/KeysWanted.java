@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -48,7 +49,7 @@ final class KeysWanted {
       session.atEnd.add(over);
     }
     Optional<ScheduledFuture<?>> late = atMost.map(w -> core.loop.after(Wire.nanos(w), () -> done.completeExceptionally(
-        TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "what was waited for did not come within " + w))));
+        Exceptions.of(ErrorKind.TIMEOUT, Applied.NO, "what was waited for did not come within " + w))));
     watchAnew();
     done.whenComplete((v, e) -> core.loop.run(() -> {
       late.ifPresent(t -> t.cancel(false));

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.grpc.ConnectivityState;
+import io.tenure.internal.Exceptions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -183,7 +184,7 @@ final class Link {
     }
     long oldest = members.stream().mapToLong(m -> causes.get(m).attempt()).min().orElse(0);
     TenureException why =
-        TenureException.of(ErrorKind.TLS_FAILED, Applied.NO, "no member could be reached: " + tried());
+        Exceptions.of(ErrorKind.TLS_FAILED, Applied.NO, "no member could be reached: " + tried());
     for (Map.Entry<Runnable, Waiting> w : List.copyOf(waiting.entrySet())) {
       if (oldest > w.getValue().attempts()) {
         waiting.remove(w.getKey());

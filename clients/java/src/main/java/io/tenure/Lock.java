@@ -1,6 +1,7 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.LockServiceGrpc;
 import io.tenure.v1.TryAcquireLockRequest;
 import java.security.SecureRandom;
@@ -184,7 +185,7 @@ public final class Lock {
       if (error != null) {
         result.completeExceptionally(Futures.error(error));
       } else if (r.held().isEmpty()) {
-        result.completeExceptionally(TenureException.of(
+        result.completeExceptionally(Exceptions.of(
             ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " is not free" + LockInfo.heldBy(seen.get())));
       } else if (!result.complete(r.held().get())) {
         r.held().get().unclaim();

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.util.Optional;
 import java.util.function.IntConsumer;
 
@@ -50,11 +51,11 @@ public final class LockOptions {
    */
   public static LockOptions semaphore(int limit, int permits) {
     if (limit < 1) {
-      throw TenureException.of(
+      throw Exceptions.of(
           ErrorKind.INVALID_ARGUMENT, Applied.NO, "the limit of a semaphore is " + limit + "; it is at least 1");
     }
     if (permits < 1 || permits > limit) {
-      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+      throw Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "the permits of a semaphore are " + permits + "; they are from 1 to its limit, " + limit);
     }
     return new LockOptions(LockMode.SEMAPHORE, permits, limit, null, null, null);

@@ -1,5 +1,7 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
+
 /** The prefix that keeps one user's keys apart from another's. */
 record Namespace(String name, String prefix) {
   static Namespace of(String name) {
@@ -9,7 +11,7 @@ record Namespace(String name, String prefix) {
   /** Returns a key as the cluster knows it; an empty one is refused, also where a prefix would hide that. */
   String key(String key) {
     if (key.isEmpty()) {
-      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the key is empty");
+      throw Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the key is empty");
     }
     return full(key);
   }

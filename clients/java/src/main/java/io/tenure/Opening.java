@@ -1,6 +1,7 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.CreateSessionResponse;
@@ -50,7 +51,7 @@ final class Opening {
     return core.onLoop(attempt.opened, () -> {
       refuseIfClosing();
       if (core.keeper.size() >= Keeper.SESSIONS_MAX) {
-        throw TenureException.of(
+        throw Exceptions.of(
             ErrorKind.LIMIT, Applied.NO, "a client can have " + Keeper.SESSIONS_MAX + " sessions; make another client");
       }
       host().thenAccept(at -> core.onLoop(attempt.opened, () -> {
@@ -69,13 +70,13 @@ final class Opening {
   /** Returns a patience that is over when the client begins to close. {@code before} is what is known when nothing went out. */
   private Calls.Patience untilClosing(Calls.Patience other, Applied before) {
     return sent -> core.closing
-        ? ClientCore.closedError().with(sent && before == Applied.NO ? Applied.UNKNOWN : before) : other.over(sent);
+        ? Exceptions.with(ClientCore.closedError(), sent && before == Applied.NO ? Applied.UNKNOWN : before) : other.over(sent);
   }
 
   /** Gives up the takeovers that nobody has got yet: their sessions are left to whoever has the tokens. */
   void close() {
     for (CompletableFuture<Session> resumed : List.copyOf(takeovers)) {
-      resumed.completeExceptionally(ClientCore.closedError().with(Applied.YES));
+      resumed.completeExceptionally(Exceptions.with(ClientCore.closedError(), Applied.YES));
     }
   }
 
@@ -158,7 +159,7 @@ final class Opening {
     }
 
     private static TenureException nobody(boolean sent) {
-      return TenureException.of(
+      return Exceptions.of(
           ErrorKind.CANCELLED, sent ? Applied.UNKNOWN : Applied.NO, "the caller no longer waits for the session");
     }
 
@@ -310,7 +311,7 @@ final class Opening {
   }
 
   private static TenureException late(SessionToken token) {
-    return TenureException.of(ErrorKind.UNAVAILABLE, Applied.YES,
+    return Exceptions.of(ErrorKind.UNAVAILABLE, Applied.YES,
         "session " + token.sessionId() + " was taken over, but no member renewed it in time; resume it again");
   }
 
@@ -323,10 +324,10 @@ final class Opening {
   private static RuntimeException asSession(Throwable error) {
     Throwable e = Futures.error(error);
     if (e instanceof TenureException t && t.kind() == ErrorKind.SESSION_NOT_FOUND) {
-      return TenureException.of(ErrorKind.SESSION_EXPIRED, t.applied(), t.getMessage(), t.details(), t);
+      return Exceptions.of(ErrorKind.SESSION_EXPIRED, t.applied(), t.getMessage(), t.details(), t);
     }
     if (e instanceof TenureException t && t.details().containsKey("epoch") && t.kind() == ErrorKind.INVALID_ARGUMENT) {
-      return TenureException.of(ErrorKind.SESSION_SUPERSEDED, t.applied(), t.getMessage(), t.details(), t);
+      return Exceptions.of(ErrorKind.SESSION_SUPERSEDED, t.applied(), t.getMessage(), t.details(), t);
     }
     return Futures.rethrow(error);
   }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -95,6 +96,6 @@ final class PemFiles {
   }
 
   private static TenureException failed(String why) {
-    return TenureException.of(ErrorKind.TLS_FAILED, Applied.NO, why);
+    return Exceptions.of(ErrorKind.TLS_FAILED, Applied.NO, why);
   }
 }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Objects;
@@ -59,7 +60,7 @@ public final class Presence {
     Objects.requireNonNull(name, "name");
     byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
     if (session == null) {
-      return CompletableFuture.failedFuture(TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+      return CompletableFuture.failedFuture(Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "joining a group needs a session: use session.presence()"));
     }
     KV kv = new KV(core, session);

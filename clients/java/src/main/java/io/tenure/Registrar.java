@@ -2,6 +2,7 @@ package io.tenure;
 
 import com.google.protobuf.ByteString;
 import io.grpc.MethodDescriptor;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.AddAgentServiceRequest;
 import io.tenure.v1.AgentServiceGrpc;
 import io.tenure.v1.CatalogServiceGrpc;
@@ -106,7 +107,7 @@ interface Registrar {
         if (error == null) {
           told.complete(null);
         } else {
-          told.completeExceptionally(Futures.error(error) instanceof TenureException e ? e.with(Applied.UNKNOWN) : error);
+          told.completeExceptionally(Futures.error(error) instanceof TenureException e ? Exceptions.with(e, Applied.UNKNOWN) : error);
         }
       });
       return told;

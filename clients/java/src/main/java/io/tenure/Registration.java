@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -46,7 +47,7 @@ public final class Registration implements AutoCloseable {
   static CompletableFuture<Registration> open(ClientCore core, Registrar at, ServiceOptions service) {
     if (service.node().isEmpty()) {
       return CompletableFuture.failedFuture(
-          TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the service has no node: use withNode"));
+          Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the service has no node: use withNode"));
     }
     CompletableFuture<Health> first = service.health() == null
         ? CompletableFuture.completedFuture(Health.passing()) : ask(core, service);
@@ -121,7 +122,7 @@ public final class Registration implements AutoCloseable {
     java.util.Objects.requireNonNull(now, "now");
     if (service.health() != null) {
       return CompletableFuture.failedFuture(
-          TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the health function says how the instance is"));
+          Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the health function says how the instance is"));
     }
     health = now;
     CompletableFuture<Void> told = new CompletableFuture<>();
@@ -186,7 +187,7 @@ public final class Registration implements AutoCloseable {
   /** Reports once. */
   private void tell(Duration wait) {
     if (closed) {
-      throw TenureException.of(ErrorKind.CLIENT_CLOSED, Applied.NO, "the registration is closed");
+      throw Exceptions.of(ErrorKind.CLIENT_CLOSED, Applied.NO, "the registration is closed");
     }
     Health h = health;
     try {

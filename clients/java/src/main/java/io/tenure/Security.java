@@ -3,6 +3,7 @@ package io.tenure;
 import io.grpc.ChannelCredentials;
 import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannelBuilder;
+import io.tenure.internal.Exceptions;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.HashMap;
@@ -158,6 +159,6 @@ record Security(
   }
 
   private static TenureException refused(String why) {
-    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, why);
+    return Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, why);
   }
 }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -47,6 +48,6 @@ final class SequencerText {
   }
 
   private static TenureException damaged(String why) {
-    return TenureException.of(ErrorKind.TOKEN_INVALID, Applied.NO, "sequencer: " + why);
+    return Exceptions.of(ErrorKind.TOKEN_INVALID, Applied.NO, "sequencer: " + why);
   }
 }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.CatalogServiceGrpc;
 import io.tenure.v1.Event;
 import io.tenure.v1.ListInstancesRequest;
@@ -48,7 +49,7 @@ public final class ServiceList implements AutoCloseable {
 
   ServiceList(ClientCore core, List<String> services) {
     if (services.isEmpty()) {
-      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "no service is named");
+      throw Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "no service is named");
     }
     this.core = core;
     this.names = services.stream().sorted().distinct().toList();
@@ -115,7 +116,7 @@ public final class ServiceList implements AutoCloseable {
   /** Ends the watch. The list can still be read, and no longer changes. A {@link #begin} that waits fails as CANCELLED. */
   @Override
   public void close() {
-    filling.close(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the service list is closed"));
+    filling.close(Exceptions.of(ErrorKind.CANCELLED, Applied.NO, "the service list is closed"));
   }
 
   private CompletableFuture<ServiceList> beginInner() {
@@ -187,7 +188,7 @@ public final class ServiceList implements AutoCloseable {
           Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(() -> follow(w));
     } else {
       over(w, t instanceof TenureException e
-          ? e : TenureException.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
+          ? e : Exceptions.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
     }
   }
 

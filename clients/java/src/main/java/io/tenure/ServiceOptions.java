@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.Check;
 import io.tenure.v1.CheckDefinition;
 import io.tenure.v1.Service;
@@ -51,7 +52,7 @@ public final class ServiceOptions {
   }
 
   private static TenureException invalid(String text) {
-    return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, text);
+    return Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, text);
   }
 
   private ServiceOptions at(Place p) {

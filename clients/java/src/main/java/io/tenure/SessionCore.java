@@ -3,6 +3,7 @@ package io.tenure;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.CallOptions;
 import io.tenure.v1.RequestID;
@@ -116,7 +117,7 @@ final class SessionCore {
 
   /** An attempt to renew it failed. */
   void notRenewed(TenureException why) {
-    refusal = why.kind() == ErrorKind.AUTH_FAILED ? why.withoutSession() : null;
+    refusal = why.kind() == ErrorKind.AUTH_FAILED ? Exceptions.withoutSession(why) : null;
   }
 
   /** The cluster made the session, on a request that was sent at that time. */
@@ -390,8 +391,8 @@ final class SessionCore {
     return switch (life.waiting(begun, client.clock.nanos())) {
       case ON -> null;
       case CLOSED -> overError(applied);
-      case LEASE_OVER -> TenureException.of(kind, applied, "no member answers, and the lease of session " + id + " has ended" + tried);
-      case NO_MEMBER -> TenureException.of(
+      case LEASE_OVER -> Exceptions.of(kind, applied, "no member answers, and the lease of session " + id + " has ended" + tried);
+      case NO_MEMBER -> Exceptions.of(
           kind, applied, "no member answered for session " + id + " within " + Wire.text(SessionLife.OUTAGE_CALLS_MAX) + tried);
     };
   }
@@ -406,7 +407,7 @@ final class SessionCore {
       case SESSION_EXPIRED, SESSION_SUPERSEDED, AUTH_FAILED -> client.keeper.hurry(this);
       case SESSION_NOT_FOUND -> {
         client.keeper.hurry(this);
-        return TenureException.of(ErrorKind.SESSION_EXPIRED, e.applied(), e.getMessage(), e.details(), e);
+        return Exceptions.of(ErrorKind.SESSION_EXPIRED, e.applied(), e.getMessage(), e.details(), e);
       }
       default -> {
         // Of the call alone.

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.RenewSessionRequest;
 import io.tenure.v1.SessionServiceGrpc;
@@ -104,6 +105,6 @@ final class SessionEnd {
   /** Returns the patience of a call that is made for a session that is over here. */
   private Calls.Patience patience(long until, String otherwise) {
     return sent -> session.client.clock.nanos() > until
-        ? TenureException.of(ErrorKind.UNAVAILABLE, Applied.UNKNOWN, otherwise) : null;
+        ? Exceptions.of(ErrorKind.UNAVAILABLE, Applied.UNKNOWN, otherwise) : null;
   }
 }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.UUID;
@@ -44,6 +45,6 @@ record SessionToken(String sessionId, byte[] secret, long epoch, Duration ttl, b
   }
 
   private static TenureException invalid(String why) {
-    return TenureException.of(ErrorKind.TOKEN_INVALID, Applied.NO, "session token: " + why);
+    return Exceptions.of(ErrorKind.TOKEN_INVALID, Applied.NO, "session token: " + why);
   }
 }

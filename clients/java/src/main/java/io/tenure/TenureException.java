@@ -1,5 +1,7 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
+import io.tenure.internal.Exceptions.Facts;
 import java.util.Map;
 
 /**
@@ -15,56 +17,35 @@ public class TenureException extends RuntimeException {
   private final Applied applied;
   private final transient Map<String, String> details;
   /** The reason that the cluster gave; empty for none. */
-  private String reason = "";
+  private final String reason;
 
-  TenureException(ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
-    super(message, cause);
-    this.kind = kind;
-    this.applied = applied;
-    this.details = Map.copyOf(details);
+  static {
+    Exceptions.makeBy(TenureException::of);
   }
 
-  static TenureException of(ErrorKind kind, Applied applied, String message) {
-    return of(kind, applied, message, Map.of(), null);
+  TenureException(Facts f) {
+    super(f.message(), f.cause());
+    this.kind = f.kind();
+    this.applied = f.applied();
+    this.details = Map.copyOf(f.details());
+    this.reason = f.reason();
   }
 
-  static TenureException of(
-      ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
-    return switch (kind) {
-      case SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED -> new SessionOver(kind, applied, message, details, cause);
+  private static TenureException of(Facts f) {
+    if (f.endsSession()) {
+      return new SessionOver(f);
+    }
+    return switch (f.kind()) {
+      case SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED -> new SessionOver(f);
       case KEY_NOT_FOUND, LOCK_NOT_FOUND, SESSION_NOT_FOUND, NODE_NOT_FOUND, SERVICE_NOT_FOUND, CHECK_NOT_FOUND, QUERY_NOT_FOUND ->
-          new NotFound(kind, applied, message, details, cause);
-      case COMPARE_FAILED -> new CompareFailed(kind, applied, message, details, cause);
-      case STALE_TOKEN, NOT_HELD -> new StaleToken(kind, applied, message, details, cause);
-      case TIMEOUT -> new TimedOut(kind, applied, message, details, cause);
-      case COMPACTED, HISTORY_CHANGED, TOO_SLOW -> new HistoryLost(kind, applied, message, details, cause);
-      case UNAVAILABLE, TLS_FAILED, OUTCOME_UNKNOWN -> new Unavailable(kind, applied, message, details, cause);
-      default -> new TenureException(kind, applied, message, details, cause);
+          new NotFound(f);
+      case COMPARE_FAILED -> new CompareFailed(f);
+      case STALE_TOKEN, NOT_HELD -> new StaleToken(f);
+      case TIMEOUT -> new TimedOut(f);
+      case COMPACTED, HISTORY_CHANGED, TOO_SLOW -> new HistoryLost(f);
+      case UNAVAILABLE, TLS_FAILED, OUTCOME_UNKNOWN -> new Unavailable(f);
+      default -> new TenureException(f);
     };
-  }
-
-  /** Names the reason that the cluster gave. */
-  TenureException because(String given) {
-    reason = given;
-    return this;
-  }
-
-  /** Returns the same error with the stack of the current thread, and this one as its cause. */
-  TenureException here() {
-    return with(applied);
-  }
-
-  /** Returns the same error with another answer to whether anything was changed. */
-  TenureException with(Applied known) {
-    TenureException same = this instanceof SessionOver
-        ? new SessionOver(kind, known, getMessage(), details(), this) : of(kind, known, getMessage(), details(), this);
-    return same.because(reason);
-  }
-
-  /** Returns the error for a caller without a session. One that is refused for the secret of another's is over with nothing. */
-  TenureException withoutSession() {
-    return this instanceof SessionOver && kind == ErrorKind.AUTH_FAILED
-        ? new TenureException(kind, applied, getMessage(), details(), this).because(reason) : this;
   }
 
   /** {@return the cluster's name for the error, such as KEY_NOT_FOUND; empty if this library detected it} */
@@ -97,8 +78,8 @@ public class TenureException extends RuntimeException {
   public static final class SessionOver extends TenureException {
     private static final long serialVersionUID = 1L;
 
-    SessionOver(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
-      super(k, a, m, d, c);
+    SessionOver(Facts f) {
+      super(f);
     }
   }
 
@@ -106,8 +87,8 @@ public class TenureException extends RuntimeException {
   public static final class NotFound extends TenureException {
     private static final long serialVersionUID = 1L;
 
-    NotFound(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
-      super(k, a, m, d, c);
+    NotFound(Facts f) {
+      super(f);
     }
   }
 
@@ -115,8 +96,8 @@ public class TenureException extends RuntimeException {
   public static final class CompareFailed extends TenureException {
     private static final long serialVersionUID = 1L;
 
-    CompareFailed(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
-      super(k, a, m, d, c);
+    CompareFailed(Facts f) {
+      super(f);
     }
   }
 
@@ -127,8 +108,8 @@ public class TenureException extends RuntimeException {
   public static final class StaleToken extends TenureException {
     private static final long serialVersionUID = 1L;
 
-    StaleToken(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
-      super(k, a, m, d, c);
+    StaleToken(Facts f) {
+      super(f);
     }
   }
 
@@ -139,8 +120,8 @@ public class TenureException extends RuntimeException {
   public static final class TimedOut extends TenureException {
     private static final long serialVersionUID = 1L;
 
-    TimedOut(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
-      super(k, a, m, d, c);
+    TimedOut(Facts f) {
+      super(f);
     }
   }
 
@@ -148,8 +129,8 @@ public class TenureException extends RuntimeException {
   public static final class HistoryLost extends TenureException {
     private static final long serialVersionUID = 1L;
 
-    HistoryLost(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
-      super(k, a, m, d, c);
+    HistoryLost(Facts f) {
+      super(f);
     }
   }
 
@@ -157,8 +138,8 @@ public class TenureException extends RuntimeException {
   public static final class Unavailable extends TenureException {
     private static final long serialVersionUID = 1L;
 
-    Unavailable(ErrorKind k, Applied a, String m, Map<String, String> d, Throwable c) {
-      super(k, a, m, d, c);
+    Unavailable(Facts f) {
+      super(f);
     }
   }
 }

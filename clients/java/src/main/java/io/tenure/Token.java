@@ -15,6 +15,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import io.tenure.internal.Exceptions;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -284,7 +285,7 @@ final class Token implements ClientInterceptor {
   /** Returns why there is no token: the source failed, or has not answered yet. */
   private synchronized StatusRuntimeException none(Question q) {
     if (q.failure == null) {
-      return Errors.unsent(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, LATE));
+      return Errors.unsent(Exceptions.of(ErrorKind.UNAVAILABLE, Applied.NO, LATE));
     }
     return Status.UNAUTHENTICATED.withDescription("no token: " + q.failure.getMessage()).withCause(q.failure).asRuntimeException();
   }
@@ -296,7 +297,7 @@ final class Token implements ClientInterceptor {
     } catch (RuntimeException e) {
       throw e;
     } catch (Throwable t) { // Also an error, and what another language lets it throw.
-      throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, "the function that returns the token failed: " + t, Map.of(), t);
+      throw Exceptions.of(ErrorKind.AUTH_FAILED, Applied.NO, "the function that returns the token failed: " + t, Map.of(), t);
     }
   }
 
@@ -304,7 +305,7 @@ final class Token implements ClientInterceptor {
   static String checked(String text) {
     String token = text == null ? "" : text.strip();
     if (token.isEmpty() || token.chars().anyMatch(c -> c <= ' ' || c > '~')) {
-      throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO,
+      throw Exceptions.of(ErrorKind.AUTH_FAILED, Applied.NO,
           "the token is empty, or has characters that are not printable ASCII");
     }
     return token;

@@ -3,6 +3,7 @@ package io.tenure;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
+import io.tenure.internal.Exceptions;
 import io.tenure.v1.Event;
 import io.tenure.v1.WatchRequest;
 import io.tenure.v1.WatchResponse;
@@ -123,7 +124,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   public Optional<WatchMessage> next(Duration wait) {
     CompletableFuture<Optional<WatchMessage>> f = nextInner();
     var timer = core.loop.after(Wire.nanos(wait), () -> f.completeExceptionally(
-        TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + Wire.text(wait))));
+        Exceptions.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + Wire.text(wait))));
     try {
       return Await.of(f);
     } finally {
@@ -225,7 +226,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
   private void pull(CompletableFuture<Optional<WatchMessage>> f) {
     if (reader != null && !reader.isDone()) {
-      f.completeExceptionally(TenureException.of(
+      f.completeExceptionally(Exceptions.of(
           ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one reader, and this one has another already"));
       return;
     }

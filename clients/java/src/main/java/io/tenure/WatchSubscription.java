@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Exceptions;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
@@ -39,7 +40,7 @@ final class WatchSubscription implements Flow.Subscription, AutoCloseable {
       }
     });
     if (!first) {
-      calls.execute(() -> subscriber.onError(TenureException.of(
+      calls.execute(() -> subscriber.onError(Exceptions.of(
           ErrorKind.INVALID_ARGUMENT, Applied.NO, "a watch has one subscriber, and this one has another already")));
       return;
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.internal.Exceptions;
 import io.tenure.testing.TenureServer;
 import java.time.Duration;
 import java.util.Map;
@@ -45,9 +46,9 @@ class MistakesTest {
 
   @Test
   void anErrorShowsItsKind() {
-    TenureException e = TenureException.of(ErrorKind.MODE_MISMATCH, Applied.NO, "lock k is in use");
+    TenureException e = Exceptions.of(ErrorKind.MODE_MISMATCH, Applied.NO, "lock k is in use");
     assertEquals("io.tenure.TenureException: lock k is in use [MODE_MISMATCH]", e.toString());
-    e = TenureException.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, "no answer", Map.of(), null);
+    e = Exceptions.of(ErrorKind.OUTCOME_UNKNOWN, Applied.UNKNOWN, "no answer", Map.of(), null);
     assertTrue(e.toString().endsWith("no answer [OUTCOME_UNKNOWN, applied: UNKNOWN]"), e.toString());
   }
 
