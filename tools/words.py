@@ -9,7 +9,7 @@ Prints FILE:LINE: the expression, and what to write instead; exits with 1 if the
     .proto  comments
     .go     string literals
     .py     string literals, and the docstrings of public names
-    .java   string literals, and the Javadoc of public names
+    .java   string literals, and the Javadoc of public names, except in packages named internal
 
 Code in backquotes, calls and link targets are not read, nor literals without a space.
 """
@@ -187,7 +187,7 @@ READ = {
     ".proto": lambda text, _: tokens(text, {"line"}),
     ".go": lambda text, _: tokens(text, LITERALS),
     ".py": lambda text, file: python(text, exported(file)),
-    ".java": lambda text, _: java(text),
+    ".java": lambda text, file: tokens(text, LITERALS) if "internal" in file.parts else java(text),
 }
 
 

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.grpc.ChannelCredentials;
+import io.tenure.internal.line.Security;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;

@@ -1,5 +1,7 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
+import io.tenure.internal.Futures;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;

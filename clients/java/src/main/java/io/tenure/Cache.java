@@ -1,6 +1,10 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
+import io.tenure.internal.Backoff;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
+import io.tenure.internal.Loop;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,12 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
+import io.tenure.internal.BootClock;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
+import io.tenure.internal.line.Connection;
+import io.tenure.internal.line.Security;
 import io.tenure.v1.BreakLockRequest;
 import io.tenure.v1.CheckSequencerRequest;
 import io.tenure.v1.GetLockRequest;

@@ -3,6 +3,7 @@ package io.tenure;
 import io.grpc.ChannelCredentials;
 import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannelBuilder;
+import io.tenure.internal.line.Security;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

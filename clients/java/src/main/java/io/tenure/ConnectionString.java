@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.line.Security;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.net.URISyntaxException;

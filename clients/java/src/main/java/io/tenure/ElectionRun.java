@@ -1,5 +1,7 @@
 package io.tenure;
 
+import io.tenure.internal.Backoff;
+import io.tenure.internal.Futures;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;

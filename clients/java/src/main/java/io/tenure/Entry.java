@@ -2,6 +2,8 @@ package io.tenure;
 
 import com.google.protobuf.ByteString;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
+import io.tenure.internal.line.Calls;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 

@@ -1,6 +1,8 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
 import io.tenure.v1.Guard;
 import io.tenure.v1.Hold;
 import java.time.Duration;

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.Hold;
 import io.tenure.v1.Place;

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Namespace;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;

@@ -1,7 +1,9 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
+import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
 import io.tenure.v1.LockServiceGrpc;
 import io.tenure.v1.TryAcquireLockRequest;
 import java.security.SecureRandom;

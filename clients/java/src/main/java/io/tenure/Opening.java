@@ -2,6 +2,9 @@ package io.tenure;
 
 import com.google.protobuf.ByteString;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
+import io.tenure.internal.line.Calls;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.CreateSessionResponse;

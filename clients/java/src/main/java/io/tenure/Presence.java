@@ -1,6 +1,8 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Objects;

@@ -1,5 +1,7 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
+import io.tenure.internal.Futures;
 import io.tenure.v1.CreateQueryRequest;
 import io.tenure.v1.DeleteQueryRequest;
 import io.tenure.v1.ExplainQueryRequest;

@@ -3,6 +3,8 @@ package io.tenure;
 import com.google.protobuf.ByteString;
 import io.grpc.MethodDescriptor;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
+import io.tenure.internal.line.Calls;
 import io.tenure.v1.AddAgentServiceRequest;
 import io.tenure.v1.AgentServiceGrpc;
 import io.tenure.v1.CatalogServiceGrpc;

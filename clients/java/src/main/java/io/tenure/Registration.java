@@ -1,6 +1,9 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

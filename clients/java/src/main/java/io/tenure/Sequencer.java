@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.SequencerText;
 import java.util.Objects;
 
 /**

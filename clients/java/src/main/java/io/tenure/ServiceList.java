@@ -1,6 +1,10 @@
 package io.tenure;
 
+import io.tenure.internal.Await;
+import io.tenure.internal.Backoff;
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
+import io.tenure.internal.Loop;
 import io.tenure.v1.CatalogServiceGrpc;
 import io.tenure.v1.Event;
 import io.tenure.v1.ListInstancesRequest;

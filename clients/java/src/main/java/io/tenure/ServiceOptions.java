@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Wire;
 import io.tenure.v1.Check;
 import io.tenure.v1.CheckDefinition;
 import io.tenure.v1.Service;

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.line.Calls;
 import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.RenewSessionRequest;
 import io.tenure.v1.SessionServiceGrpc;

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Futures;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.Hold;

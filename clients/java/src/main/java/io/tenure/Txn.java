@@ -1,6 +1,7 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
+import io.tenure.internal.Namespace;
 import io.tenure.v1.Compare;
 import io.tenure.v1.CompareOperator;
 import io.tenure.v1.DeleteRequest;

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Namespace;
 import io.tenure.v1.Event;
 import io.tenure.v1.EventType;
 import io.tenure.v1.HoldEndCause;

@@ -1,5 +1,7 @@
 package io.tenure;
 
+import io.tenure.internal.Namespace;
+import io.tenure.internal.Wire;
 import io.tenure.v1.WatchRequest;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Futures;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;

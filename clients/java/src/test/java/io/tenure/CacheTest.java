@@ -11,6 +11,7 @@ import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.Wire;
 import io.tenure.v1.ClusterServiceGrpc;
 import io.tenure.v1.Event;
 import io.tenure.v1.EventType;

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
+import io.tenure.internal.line.Connection;
+import io.tenure.internal.line.Token;
 import io.tenure.v1.ErrorReason;
 import java.nio.file.Files;
 import java.nio.file.Path;

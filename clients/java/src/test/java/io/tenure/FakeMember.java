@@ -20,6 +20,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.Wire;
 import io.tenure.v1.AcquireLockRequest;
 import io.tenure.v1.AcquireLockResponse;
 import io.tenure.v1.AttachSessionRequest;

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.rpc.Code;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.Await;
+import io.tenure.internal.Loop;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;

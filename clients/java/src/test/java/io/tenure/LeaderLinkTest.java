@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.line.LeaderLink;
 import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.GetRequest;
 import io.tenure.v1.ListMembersResponse;

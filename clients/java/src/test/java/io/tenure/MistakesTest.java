@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Namespace;
+import io.tenure.internal.Wire;
 import io.tenure.testing.TenureServer;
 import java.time.Duration;
 import java.util.Map;

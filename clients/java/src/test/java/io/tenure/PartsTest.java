@@ -6,6 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.internal.Backoff;
+import io.tenure.internal.BootClock;
+import io.tenure.internal.RequestIds;
+import io.tenure.internal.line.Errors;
+import io.tenure.internal.line.Link;
+import io.tenure.internal.line.Rebalance;
 import io.tenure.v1.ErrorReason;
 import io.tenure.v1.Hold;
 import java.time.Duration;

@@ -9,6 +9,7 @@ import com.google.protobuf.ByteString;
 import com.google.rpc.Code;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.line.Calls;
 import io.tenure.v1.AddAgentServiceRequest;
 import io.tenure.v1.AddAgentServiceResponse;
 import io.tenure.v1.AgentServiceGrpc;

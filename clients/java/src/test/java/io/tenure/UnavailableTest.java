@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
+import io.tenure.internal.line.Unreachable;
 import io.tenure.testing.TenureServer;
 import io.tenure.v1.CreateSessionRequest;
 import java.io.IOException;

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.internal.BootClock;
+import io.tenure.internal.line.Silence;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
