@@ -30,10 +30,10 @@ final class Acquisition {
   private final SessionCore session;
   private final String fullKey;
   private final String owner;
-  private final LockOptions options;
+  private final Terms options;
   private final long begun;
   private final long deadline;
-  private final CompletableFuture<Held> future = new CompletableFuture<>();
+  private final CompletableFuture<HeldCore> future = new CompletableFuture<>();
   private final Runnable next = this::open;
   private long sequence;
   /** The number of the last request that was given up unanswered, and may come to the cluster still. */
@@ -53,7 +53,7 @@ final class Acquisition {
   private long unheardAt;
 
   /** Begins to wait; without a time, for as long as the session lives. */
-  Acquisition(SessionCore session, String fullKey, String owner, LockOptions options, Optional<Duration> wait) {
+  Acquisition(SessionCore session, String fullKey, String owner, Terms options, Optional<Duration> wait) {
     this.session = session;
     this.fullKey = fullKey;
     this.owner = owner;
@@ -62,7 +62,7 @@ final class Acquisition {
     this.deadline = wait.map(w -> begun + Wire.nanos(w)).orElse(Long.MAX_VALUE);
   }
 
-  CompletableFuture<Held> start() {
+  CompletableFuture<HeldCore> start() {
     TenureException none = session.end.noLocks();
     if (none != null) {
       future.completeExceptionally(none);
@@ -94,7 +94,7 @@ final class Acquisition {
     }
     if (now >= deadline) {
       giveUp(Exceptions.of(ErrorKind.TIMEOUT, Applied.NO,
-          "lock " + key() + " was not granted in time" + LockInfo.heldBy(lock)));
+          "lock " + key() + " was not granted in time" + heldBy(lock)));
       return;
     }
     // The end of the session is told by itself.
@@ -139,7 +139,7 @@ final class Acquisition {
   }
 
   /** Cleans up after the end, whoever brought it about: a grant, a refusal, the deadline, or the user's cancel. */
-  private void ended(Held granted) {
+  private void ended(HeldCore granted) {
     session.holds.remove(this);
     stopWaiting();
     if (granted == null && session.state() != SessionState.CLOSED && !refused && !leaving) {
@@ -230,7 +230,7 @@ final class Acquisition {
       o.setRequestId(session.requestId(sequence));
     }
     AcquireLockRequest.Builder r = AcquireLockRequest.newBuilder()
-        .setKey(fullKey).setSessionId(session.id()).setMode(options.mode().wire())
+        .setKey(fullKey).setSessionId(session.id()).setMode(Wire.mode(options.mode()))
         .setPermits(options.permits()).setLimit(options.limit()).setLeaveOnDisconnect(false).setOptions(o);
     options.value().ifPresent(v -> r.setValue(ByteString.copyFrom(v)));
     // No time-out over there: with a request id the same request must be sent again, and this side keeps the time.
@@ -262,7 +262,7 @@ final class Acquisition {
     switch (step.getCause()) {
       case WAIT_END_CAUSE_TIMED_OUT ->
           refuse(Exceptions.of(
-              ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " was not granted in time" + LockInfo.heldBy(lock)));
+              ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " was not granted in time" + heldBy(lock)));
       case WAIT_END_CAUSE_SESSION_ENDED -> {
         session.client.keeper.hurry(session);
         refuse(Exceptions.of(ErrorKind.SESSION_EXPIRED, Applied.NO, "session " + session.id() + " ended"));
@@ -272,6 +272,19 @@ final class Acquisition {
       default -> refuse(Exceptions.of(ErrorKind.WAIT_ENDED, Applied.NO,
           "an operator ended the wait for lock " + key + (step.getReason().isEmpty() ? "" : ": " + step.getReason())));
     }
+  }
+
+  /** Returns the end of a message that says whose a lock is: its first holder's, or theirs whose lock-delay is left. */
+  static String heldBy(io.tenure.v1.Lock lock) {
+    if (lock.getHoldsCount() > 0) {
+      return ": held by " + name(lock.getHolds(0));
+    }
+    return lock.getDelayedCount() > 0 ? ": lock-delay after a hold by " + name(lock.getDelayed(0)) : "";
+  }
+
+  private static String name(Hold hold) {
+    String session = "session " + hold.getSequencer().getSessionId();
+    return hold.getSessionName().isEmpty() ? session : '"' + hold.getSessionName() + "\" (" + session + ")";
   }
 
   /** One AcquireLock stream. */

@@ -200,7 +200,7 @@ public final class Client implements AutoCloseable {
    *     given. If the session was created nevertheless, the library ends it once a member answers within 10 s more
    */
   public Session openSession(SessionOptions options) {
-    return Await.of(opening.open(options, core.callTimeout, c -> { }));
+    return new Session(Await.of(opening.open(Objects.requireNonNull(options, "options").plan(), core.callTimeout, c -> { })));
   }
 
   /**
@@ -214,7 +214,7 @@ public final class Client implements AutoCloseable {
    *     ends it once a member answers within 10 s more
    */
   public Session openSession(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    return Await.of(opening.open(options, wait, listener));
+    return new Session(Await.of(opening.open(Objects.requireNonNull(options, "options").plan(), wait, listener)));
   }
 
   /**
@@ -224,7 +224,7 @@ public final class Client implements AutoCloseable {
    * @return a future of the session
    */
   public CompletableFuture<Session> openSessionAsync(SessionOptions options) {
-    return core.loop.shown(opening.open(options, core.callTimeout, c -> { }), Session::closeAsync);
+    return core.loop.shown(opening.open(Objects.requireNonNull(options, "options").plan(), core.callTimeout, c -> { }), Session::new, s -> new Session(s).closeAsync());
   }
 
   /**
@@ -237,7 +237,7 @@ public final class Client implements AutoCloseable {
    */
   public CompletableFuture<Session> openSessionAsync(
       SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    return core.loop.shown(opening.open(options, wait, listener), Session::closeAsync);
+    return core.loop.shown(opening.open(Objects.requireNonNull(options, "options").plan(), wait, listener), Session::new, s -> new Session(s).closeAsync());
   }
 
   /**
@@ -252,7 +252,7 @@ public final class Client implements AutoCloseable {
    * @throws TenureException of kind TOKEN_INVALID if the text is damaged
    */
   public Session resume(String token) {
-    return Await.of(opening.resume(token, core.callTimeout, c -> { }));
+    return new Session(Await.of(opening.resume(token, core.callTimeout, c -> { })));
   }
 
   /**
@@ -264,7 +264,7 @@ public final class Client implements AutoCloseable {
    * @return the session
    */
   public Session resume(String token, Duration wait, Consumer<SessionChange> listener) {
-    return Await.of(opening.resume(token, wait, listener));
+    return new Session(Await.of(opening.resume(token, wait, listener)));
   }
 
   /**
@@ -286,7 +286,7 @@ public final class Client implements AutoCloseable {
    * @return a future of the session
    */
   public CompletableFuture<Session> resumeAsync(String token, Duration wait, Consumer<SessionChange> listener) {
-    return core.loop.shown(opening.resume(token, wait, listener), Session::detach);
+    return core.loop.shown(opening.resume(token, wait, listener), Session::new, s -> new Session(s).detach());
   }
 
   /**
@@ -494,7 +494,7 @@ public final class Client implements AutoCloseable {
   private CompletableFuture<Boolean> checkInner(Sequencer sequencer) {
     Objects.requireNonNull(sequencer, "sequencer");
     return Futures.map(core.read(LockServiceGrpc.getCheckSequencerMethod(),
-        () -> CheckSequencerRequest.newBuilder().setSequencer(sequencer.wire()).build()), r -> r.getHolds());
+        () -> CheckSequencerRequest.newBuilder().setSequencer(Wire.sequencer(sequencer)).build()), r -> r.getHolds());
   }
 
   private CompletableFuture<Integer> breakInner(String key, String reason) {

@@ -37,7 +37,7 @@ public final class Election {
    * @throws TenureException as {@link Lock#acquire()} does
    */
   public Leadership campaign(String value) {
-    return new Leadership(Await.of(stand(value, Optional.empty(), Optional.empty(), position -> {})));
+    return new Leadership(Held.of(Await.of(stand(value, Optional.empty(), Optional.empty(), position -> {}))));
   }
 
   /**
@@ -49,7 +49,7 @@ public final class Election {
    * @throws TenureException.TimedOut if another session leads until then; the place in the queue is given up
    */
   public Leadership campaign(String value, Duration wait) {
-    return new Leadership(Await.of(stand(value, Optional.empty(), Optional.of(wait), position -> {})));
+    return new Leadership(Held.of(Await.of(stand(value, Optional.empty(), Optional.of(wait), position -> {}))));
   }
 
   /**
@@ -96,7 +96,7 @@ public final class Election {
    */
   public CompletableFuture<Leadership> campaignAsync(
       String value, Optional<String> owner, Optional<Duration> wait, IntConsumer queued) {
-    return core.loop.shown(stand(value, owner, wait, queued), Leadership::new, Held::unclaim);
+    return core.loop.shown(stand(value, owner, wait, queued), held -> new Leadership(Held.of(held)), HeldCore::unclaim);
   }
 
   /**
@@ -145,7 +145,7 @@ public final class Election {
         "a campaign needs a session: use session.election()");
   }
 
-  private CompletableFuture<Held> stand(
+  private CompletableFuture<HeldCore> stand(
       String value, Optional<String> owner, Optional<Duration> wait, IntConsumer queued) {
     LockOptions o = LockOptions.exclusive().withValue(value.getBytes(StandardCharsets.UTF_8)).onQueued(queued);
     return session == null ? CompletableFuture.failedFuture(needsSession())

@@ -16,25 +16,4 @@ public enum EndCause {
   SUPERSEDED,
   /** Its session was handed over to another process. */
   EXPORTED;
-
-  /** Whether the hold was lost, not given up. */
-  boolean isLoss() {
-    return switch (this) {
-      case LEASE_RAN_OUT, TAKEN_AWAY, SESSION_ENDED, SUPERSEDED -> true;
-      case RELEASED, SESSION_CLOSED, EXPORTED -> false;
-    };
-  }
-
-  /** Returns why a lock is no longer held, as text. */
-  String ofHeld() {
-    return switch (this) {
-      case RELEASED -> "it was released";
-      case LEASE_RAN_OUT -> "the session was not renewed in time";
-      case TAKEN_AWAY -> "it was taken away";
-      case SESSION_CLOSED -> "its session was closed";
-      case SESSION_ENDED -> "its session ended";
-      case SUPERSEDED -> "another process took over its session";
-      case EXPORTED -> "its session was handed over";
-    };
-  }
 }

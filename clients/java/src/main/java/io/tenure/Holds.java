@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.Wire;
 import io.tenure.v1.Hold;
 import io.tenure.v1.Sequencer;
 import java.util.HashSet;
@@ -13,12 +14,12 @@ import java.util.function.Consumer;
  * What one session holds and waits for. {@link Inheritance} has what came with it from another process, {@link Returns} what is
  * on its way back. Only the loop touches it.
  *
- * <p>A hold is named by key, lock index and token. It becomes a Held only while the lease is good, after the process before
+ * <p>A hold is named by key, lock index and token. It becomes a HeldCore only while the lease is good, after the process before
  * cannot believe in it any more, and unless it was lost meanwhile.
  */
 final class Holds {
   private final SessionCore session;
-  private final Set<Held> held = new HashSet<>();
+  private final Set<HeldCore> held = new HashSet<>();
   private final Set<Acquisition> acquisitions = new HashSet<>();
   private final Set<Pending> pending = new HashSet<>();
   final LateAnswers late = new LateAnswers();
@@ -53,13 +54,13 @@ final class Holds {
 
   // What is held.
 
-  void add(Held h) {
+  void add(HeldCore h) {
     held.add(h);
   }
 
-  void remove(Held h) {
+  void remove(HeldCore h) {
     held.remove(h);
-    end(h.sequencer().wire(), h.owner());
+    end(Wire.sequencer(h.sequencer()), h.owner());
     if (session.returns.isOwed(h.fullKey(), h.owner())) {
       // Whoever ended it gives it back first, if it is to be.
       session.client.loop.execute(() -> session.returns.settle(h.fullKey(), h.owner()));
@@ -102,7 +103,7 @@ final class Holds {
 
   /** The lease ran out: what is held has ended, and is given back when a member answers again. */
   void ranOut() {
-    for (Held h : List.copyOf(held)) {
+    for (HeldCore h : List.copyOf(held)) {
       session.returns.abandonUntilTruth(h);
       h.end(EndCause.LEASE_RAN_OUT);
     }
@@ -110,7 +111,7 @@ final class Holds {
 
   /** The session is over. */
   void over(EndCause why) {
-    for (Held h : List.copyOf(held)) {
+    for (HeldCore h : List.copyOf(held)) {
       h.end(why);
     }
   }
@@ -152,7 +153,7 @@ final class Holds {
   /** The cluster hints that a hold was lost. */
   void lost(Hold lost) {
     Sequencer s = lost.getSequencer();
-    for (Held h : List.copyOf(held)) {
+    for (HeldCore h : List.copyOf(held)) {
       if (isSame(h, s)) {
         h.end(EndCause.TAKEN_AWAY);
       }
@@ -175,7 +176,7 @@ final class Holds {
    * nothing happens: whoever gave it up sees to the rest.
    */
   void believe(
-      Hold hold, BooleanSupplier wanted, Consumer<Held> take, Runnable anew, Consumer<TenureException> fail) {
+      Hold hold, BooleanSupplier wanted, Consumer<HeldCore> take, Runnable anew, Consumer<TenureException> fail) {
     if (session.inheritance.isNeverBelieved(hold)) {
       fail.accept(Inheritance.neverBelieved());
       return;
@@ -208,13 +209,13 @@ final class Holds {
   }
 
   /** Returns the Held of a hold, the one that there is or a new one, with one claim on it more. */
-  Held adopt(Hold h) {
-    for (Held known : held) {
+  HeldCore adopt(Hold h) {
+    for (HeldCore known : held) {
       if (isSame(known, h.getSequencer())) {
         return known.claim();
       }
     }
-    return new Held(session, h).claim();
+    return new HeldCore(session, h).claim();
   }
 
   /** Brings what is held here, and what is on its way back, in line with what the cluster says the session has. */
@@ -232,8 +233,8 @@ final class Holds {
     }
     // What was granted after the answer was begun need not be in it.
     long shown = truth.since();
-    for (Held h : List.copyOf(held)) {
-      if (Long.compareUnsigned(h.token(), shown) <= 0 && !alive.contains(name(h.sequencer().wire()))) {
+    for (HeldCore h : List.copyOf(held)) {
+      if (Long.compareUnsigned(h.token(), shown) <= 0 && !alive.contains(name(Wire.sequencer(h.sequencer())))) {
         h.end(EndCause.TAKEN_AWAY);
       }
     }
@@ -253,7 +254,7 @@ final class Holds {
   }
 
   /** Whether a sequencer is that of a hold. A lock_index comes again when a lock was forgotten, a token never. */
-  private static boolean isSame(Held h, Sequencer s) {
+  private static boolean isSame(HeldCore h, Sequencer s) {
     return h.fullKey().equals(s.getKey()) && h.token() == s.getFencingToken();
   }
 }

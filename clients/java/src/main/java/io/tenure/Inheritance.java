@@ -116,8 +116,8 @@ final class Inheritance {
    * Waits until inherited holds can be believed and tells them; fails as NOT_HELD when one never can be. Places that nobody took
    * up are given up, for there is nobody to be told of a grant; one that was granted before is among the holds.
    */
-  CompletableFuture<List<Held>> tell() {
-    CompletableFuture<List<Held>> result = new CompletableFuture<>();
+  CompletableFuture<List<HeldCore>> tell() {
+    CompletableFuture<List<HeldCore>> result = new CompletableFuture<>();
     asking++;
     result.whenComplete((all, error) -> session.client.loop.run(() -> {
       asking--;
@@ -151,12 +151,12 @@ final class Inheritance {
     });
   }
 
-  private void tellWhenSafe(long notBefore, CompletableFuture<List<Held>> result) {
+  private void tellWhenSafe(long notBefore, CompletableFuture<List<HeldCore>> result) {
     session.whenSafe(notBefore, () -> tellPlaces(result),
         () -> result.completeExceptionally(session.overError(Applied.NO)));
   }
 
-  private void tellPlaces(CompletableFuture<List<Held>> result) {
+  private void tellPlaces(CompletableFuture<List<HeldCore>> result) {
     if (result.isDone()) {
       return;
     }
@@ -177,13 +177,13 @@ final class Inheritance {
     });
   }
 
-  private void tellHolds(CompletableFuture<List<Held>> result) {
+  private void tellHolds(CompletableFuture<List<HeldCore>> result) {
     askTruth(result, truth -> {
       if (!session.isBelieved()) {
         tellWhenSafe(Long.MIN_VALUE, result);
         return;
       }
-      List<Held> all = new ArrayList<>();
+      List<HeldCore> all = new ArrayList<>();
       for (Hold h : truth.holds()) {
         String name = Holds.name(h.getSequencer());
         if (isInherited(name, h.getSequencer().getFencingToken()) && !isOver(h) && !isDoubted(h)) {

@@ -313,7 +313,7 @@ public final class KV {
     }
     ByteString bytes = ByteString.copyFrom(Objects.requireNonNull(value, "value"));
     return Futures.map(caller.change(KVServiceGrpc.getPutMethod(), options -> {
-      o.guard().ifPresent(g -> options.addGuards(g.guard()));
+      o.guard().ifPresent(g -> options.addGuards(g.core().guard()));
       PutRequest.Builder r = PutRequest.newBuilder()
           .setKey(client.namespace.key(key)).setValue(bytes).setFlags(o.flags())
           .setSequential(o.isSequential()).setOptions(options);
@@ -329,7 +329,7 @@ public final class KV {
     Objects.requireNonNull(key, "key");
     return Futures.map(caller.change(KVServiceGrpc.getDeleteMethod(), options -> {
       if (guard != null) {
-        options.addGuards(guard.guard());
+        options.addGuards(guard.core().guard());
       }
       DeleteRequest.Builder r =
           DeleteRequest.newBuilder().setKey(client.namespace.key(key)).setOptions(options);

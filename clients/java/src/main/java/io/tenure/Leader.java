@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Wire;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -11,7 +12,7 @@ import java.nio.charset.StandardCharsets;
  */
 public record Leader(Sequencer sequencer, byte[] value, int candidates) {
   static Leader of(io.tenure.v1.Leader l) {
-    return new Leader(Sequencer.of(l.getHold().getSequencer()), l.getValue().toByteArray(), l.getCandidates());
+    return new Leader(Wire.sequencer(l.getHold().getSequencer()), l.getValue().toByteArray(), l.getCandidates());
   }
 
   /** {@return the value as UTF-8 text} */

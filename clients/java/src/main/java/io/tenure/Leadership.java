@@ -2,6 +2,7 @@ package io.tenure;
 
 import com.google.protobuf.ByteString;
 import io.tenure.internal.Await;
+import io.tenure.internal.Wire;
 import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.ProclaimRequest;
 import io.tenure.v1.ResignRequest;
@@ -52,7 +53,7 @@ public final class Leadership implements AutoCloseable {
    * @return a future that completes when that is done
    */
   public CompletableFuture<Void> proclaimAsync(byte[] value) {
-    return held.session().client.loop.shown(proclaimInner(value));
+    return held.core().session().client.loop.shown(proclaimInner(value));
   }
 
   /**
@@ -94,7 +95,7 @@ public final class Leadership implements AutoCloseable {
    * @return a future of whether it resigned
    */
   public CompletableFuture<Boolean> resignToAsync(String sessionId, String owner) {
-    return held.session().client.loop.shown(resignInner(sessionId, owner));
+    return held.core().session().client.loop.shown(resignInner(sessionId, owner));
   }
 
   /**
@@ -109,9 +110,9 @@ public final class Leadership implements AutoCloseable {
   }
 
   private CompletableFuture<Void> proclaimInner(byte[] value) {
-    SessionCore s = held.session();
+    SessionCore s = held.core().session();
     return s.client.onLoop(() -> s.change(ElectionServiceGrpc.getProclaimMethod(), o -> ProclaimRequest.newBuilder()
-        .setKey(held.fullKey()).setSequencer(held.sequencer().wire()).setValue(ByteString.copyFrom(value))
+        .setKey(held.core().fullKey()).setSequencer(Wire.sequencer(held.sequencer())).setValue(ByteString.copyFrom(value))
         .setOptions(o).build()).thenApply(r -> null));
   }
 
@@ -119,39 +120,39 @@ public final class Leadership implements AutoCloseable {
     Objects.requireNonNull(sessionId, "sessionId");
     Objects.requireNonNull(owner, "owner");
     // At once, and until it is known: the candidate may lead before the answer is here.
-    held.doubt();
+    held.core().doubt();
     CompletableFuture<Boolean> result = new CompletableFuture<>();
-    held.session().client.onLoop(result, () -> resign(sessionId, owner, result));
+    held.core().session().client.onLoop(result, () -> resign(sessionId, owner, result));
     return result;
   }
 
   /** Asks the cluster. What comes of that is noted whether or not the caller still waits for it. */
   private void resign(String sessionId, String owner, CompletableFuture<Boolean> result) {
-    SessionCore s = held.session();
+    SessionCore s = held.core().session();
     s.look(s.client.clock.nanos());
-    if (held.hasEnded()) {
-      held.undoubt();
-      held.acknowledge();
+    if (held.core().hasEnded()) {
+      held.core().undoubt();
+      held.core().acknowledge();
       result.complete(false);
       return;
     }
     s.change(ElectionServiceGrpc.getResignMethod(), o -> ResignRequest.newBuilder()
-        .setKey(held.fullKey()).setSessionId(s.id()).setLockIndex(held.lockIndex()).setToSessionId(sessionId)
+        .setKey(held.core().fullKey()).setSessionId(s.id()).setLockIndex(held.lockIndex()).setToSessionId(sessionId)
         .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).whenComplete((r, error) -> {
           s.look(s.client.clock.nanos()); // What ended before this is told so.
           if (error == null) {
             if (r.getResigned()) {
-              held.mayBePassedOn();
+              held.core().mayBePassedOn();
             }
-            held.end(r.getResigned() ? EndCause.RELEASED : EndCause.TAKEN_AWAY);
+            held.core().end(r.getResigned() ? EndCause.RELEASED : EndCause.TAKEN_AWAY);
           } else if (!(error instanceof TenureException e && e.applied() == Applied.NO)) {
-            held.mayBePassedOn();
-            held.end(EndCause.RELEASED);
-            s.returns.abandon(held);
+            held.core().mayBePassedOn();
+            held.core().end(EndCause.RELEASED);
+            s.returns.abandon(held.core());
           }
-          held.undoubt();
+          held.core().undoubt();
           if (error == null) {
-            held.acknowledge();
+            held.core().acknowledge();
             result.complete(r.getResigned());
           } else {
             result.completeExceptionally(error);

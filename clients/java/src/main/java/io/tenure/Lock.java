@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
 import io.tenure.v1.LockServiceGrpc;
 import io.tenure.v1.TryAcquireLockRequest;
 import java.security.SecureRandom;
@@ -71,7 +72,7 @@ public final class Lock {
    *     with another limit, CANCELLED if the thread was interrupted
    */
   public Held acquire() {
-    return Await.of(begin(Optional.empty()));
+    return Held.of(Await.of(begin(Optional.empty())));
   }
 
   /**
@@ -82,7 +83,7 @@ public final class Lock {
    * @throws TenureException.TimedOut if it was not granted in time; the library gives up the place as soon as a member answers
    */
   public Held acquire(Duration wait) {
-    return Await.of(begin(Optional.of(Objects.requireNonNull(wait, "wait"))));
+    return Held.of(Await.of(begin(Optional.of(Objects.requireNonNull(wait, "wait")))));
   }
 
   /**
@@ -91,7 +92,7 @@ public final class Lock {
    * @return a future of the hold
    */
   public CompletableFuture<Held> acquireAsync() {
-    return session.client.loop.shown(begin(Optional.empty()), Held::unclaim);
+    return session.client.loop.shown(begin(Optional.empty()), Held::of, HeldCore::unclaim);
   }
 
   /**
@@ -101,7 +102,7 @@ public final class Lock {
    * @return a future of the hold
    */
   public CompletableFuture<Held> acquireAsync(Duration wait) {
-    return session.client.loop.shown(begin(Optional.of(Objects.requireNonNull(wait, "wait"))), Held::unclaim);
+    return session.client.loop.shown(begin(Optional.of(Objects.requireNonNull(wait, "wait"))), Held::of, HeldCore::unclaim);
   }
 
   /**
@@ -119,7 +120,7 @@ public final class Lock {
    * @return a future of the result
    */
   public CompletableFuture<TryResult> tryAcquireAsync() {
-    return session.client.loop.shown(tryInner(lock -> { }), t -> t.held().ifPresent(Held::unclaim));
+    return session.client.loop.shown(tryInner(lock -> { }), t -> t.held().ifPresent(h -> h.core().unclaim()));
   }
 
   /**
@@ -159,14 +160,14 @@ public final class Lock {
     return "Lock[" + key + "]";
   }
 
-  CompletableFuture<Held> begin(Optional<Duration> wait) {
+  CompletableFuture<HeldCore> begin(Optional<Duration> wait) {
     if (wait.isPresent() && (wait.get().isZero() || wait.get().isNegative())) {
       return once();
     }
-    CompletableFuture<Held> result = new CompletableFuture<>();
+    CompletableFuture<HeldCore> result = new CompletableFuture<>();
     return session.client.onLoop(result, () -> {
-      CompletableFuture<Held> inner =
-          new Acquisition(session, session.client.namespace.key(key), owner(), options, wait).start();
+      CompletableFuture<HeldCore> inner =
+          new Acquisition(session, session.client.namespace.key(key), owner(), options.terms(), wait).start();
       inner.whenComplete((held, error) -> {
         if (error != null) {
           result.completeExceptionally(error);
@@ -179,8 +180,8 @@ public final class Lock {
   }
 
   /** Does not wait: acquires the lock if it is free and no client waits. */
-  private CompletableFuture<Held> once() {
-    CompletableFuture<Held> result = new CompletableFuture<>();
+  private CompletableFuture<HeldCore> once() {
+    CompletableFuture<HeldCore> result = new CompletableFuture<>();
     AtomicReference<io.tenure.v1.Lock> seen = new AtomicReference<>(io.tenure.v1.Lock.getDefaultInstance());
     CompletableFuture<TryResult> attempt = tryInner(seen::set);
     attempt.whenComplete((r, error) -> {
@@ -188,9 +189,9 @@ public final class Lock {
         result.completeExceptionally(Futures.error(error));
       } else if (r.held().isEmpty()) {
         result.completeExceptionally(Exceptions.of(
-            ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " is not free" + LockInfo.heldBy(seen.get())));
-      } else if (!result.complete(r.held().get())) {
-        r.held().get().unclaim();
+            ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " is not free" + Acquisition.heldBy(seen.get())));
+      } else if (!result.complete(r.held().get().core())) {
+        r.held().get().core().unclaim();
       }
     });
     result.whenComplete((h, e) -> attempt.cancel(true));
@@ -233,10 +234,11 @@ public final class Lock {
     long[] sequence = {0};
     session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
       sequence[0] = o.getRequestId().getSequence();
+      Terms terms = options.terms();
       TryAcquireLockRequest.Builder r = TryAcquireLockRequest.newBuilder()
-          .setKey(fullKey).setSessionId(session.id()).setMode(options.mode().wire())
-          .setPermits(options.permits()).setLimit(options.limit()).setOptions(o.setOwner(owner));
-      options.value().ifPresent(v -> r.setValue(ByteString.copyFrom(v)));
+          .setKey(fullKey).setSessionId(session.id()).setMode(Wire.mode(terms.mode()))
+          .setPermits(terms.permits()).setLimit(terms.limit()).setOptions(o.setOwner(owner));
+      terms.value().ifPresent(v -> r.setValue(ByteString.copyFrom(v)));
       return r.build();
     }).whenComplete((r, error) -> {
       if (error != null) {
@@ -252,7 +254,7 @@ public final class Lock {
             Optional.empty(), Math.max(r.getAcquired() ? 1 : 0, r.getLock().getHolders()), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));
       } else {
         session.holds.believe(r.getHold(), () -> true, held -> {
-          if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
+          if (!result.complete(new TryResult(Optional.of(Held.of(held)), 0, 0, 0))) {
             held.unclaim();
           }
         }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, seen, result)),

@@ -93,27 +93,11 @@ public final class LockOptions {
     return new LockOptions(mode, permits, limit, owner, value, position);
   }
 
-  LockMode mode() {
-    return mode;
-  }
-
-  int permits() {
-    return permits;
-  }
-
-  int limit() {
-    return limit;
+  Terms terms() {
+    return new Terms(mode, permits, limit, Optional.ofNullable(value), Optional.ofNullable(queued));
   }
 
   Optional<String> owner() {
     return Optional.ofNullable(owner);
-  }
-
-  Optional<byte[]> value() {
-    return Optional.ofNullable(value);
-  }
-
-  Optional<IntConsumer> queued() {
-    return Optional.ofNullable(queued);
   }
 }

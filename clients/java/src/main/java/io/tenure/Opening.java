@@ -39,16 +39,15 @@ final class Opening {
   /** The name of this machine, empty when it has none or it takes long to find; null before anybody asks. */
   private CompletableFuture<String> host;
   /** Takeovers that were begun, until somebody has the session or has given it up. */
-  private final Set<CompletableFuture<Session>> takeovers = new HashSet<>();
+  private final Set<CompletableFuture<SessionCore>> takeovers = new HashSet<>();
 
   Opening(ClientCore core) {
     this.core = core;
   }
 
   /** Opens a session. One that nobody takes, for its caller gave up or the client closed, is ended. */
-  CompletableFuture<Session> open(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
+  CompletableFuture<SessionCore> open(SessionPlan options, Duration wait, Consumer<SessionChange> listener) {
     Calls.Patience patience = untilClosing(core.patience(wait), Applied.NO);
-    Objects.requireNonNull(options, "options");
     Executor events = connecting(listener);
     Attempt attempt = new Attempt(patience, listener, events);
     return core.onLoop(attempt.opened, () -> {
@@ -78,14 +77,14 @@ final class Opening {
 
   /** Gives up the takeovers that nobody has got yet: their sessions are left to whoever has the tokens. */
   void close() {
-    for (CompletableFuture<Session> resumed : List.copyOf(takeovers)) {
+    for (CompletableFuture<SessionCore> resumed : List.copyOf(takeovers)) {
       resumed.completeExceptionally(Exceptions.with(ClientCore.closedError(), Applied.YES));
     }
   }
 
   /** One opening: until its caller has the session, or it is known that the cluster made none, or that one was ended. */
   private final class Attempt {
-    final CompletableFuture<Session> opened = new CompletableFuture<>();
+    final CompletableFuture<SessionCore> opened = new CompletableFuture<>();
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
     private final ByteString secret = ClientCore.randomBytes(SECRET_BYTES);
     private final ByteString instance = ClientCore.randomBytes(ClientCore.ID_BYTES);
@@ -103,7 +102,7 @@ final class Opening {
       this.events = events;
     }
 
-    void begin(SessionOptions options, String host) {
+    void begin(SessionPlan options, String host) {
       if (opened.isDone()) {
         return;
       }
@@ -172,7 +171,7 @@ final class Opening {
       if (!opened.isDone()) {
         s.listenLater(listener);
         s.created(sentAt.orElseThrow());
-        if (opened.complete(new Session(s))) {
+        if (opened.complete(s)) {
           settled.complete(null);
           return;
         }
@@ -214,7 +213,7 @@ final class Opening {
   }
 
   private CreateSessionRequest request(
-      SessionOptions options, String hostName, ByteString secret, ByteString instance) {
+      SessionPlan options, String hostName, ByteString secret, ByteString instance) {
     CreateSessionRequest.Builder r = CreateSessionRequest.newBuilder()
         .setName(options.name().or(core.at::name).orElseGet(Opening::program))
         .putAllMetadata(facts(hostName, options.metadata()))
@@ -255,10 +254,10 @@ final class Opening {
   }
 
   /** Goes on with a session of another process. One that nobody takes is left to whoever has its token. */
-  CompletableFuture<Session> resume(String text, Duration wait, Consumer<SessionChange> listener) {
+  CompletableFuture<SessionCore> resume(String text, Duration wait, Consumer<SessionChange> listener) {
     SessionToken token = SessionToken.parse(text);
     Executor events = connecting(listener);
-    CompletableFuture<Session> resumed = new CompletableFuture<>();
+    CompletableFuture<SessionCore> resumed = new CompletableFuture<>();
     return core.onLoop(resumed, () -> {
       refuseIfClosing();
       ByteString secret = ByteString.copyFrom(token.secret());
@@ -297,10 +296,10 @@ final class Opening {
   }
 
   /** Waits for the first renewal of a session that was taken over. Without it, whoever has the token may try again. */
-  private void awaitBelief(SessionToken token, SessionCore s, long until, CompletableFuture<Session> resumed) {
+  private void awaitBelief(SessionToken token, SessionCore s, long until, CompletableFuture<SessionCore> resumed) {
     s.whenSafe(Long.MIN_VALUE, () -> {
       core.tookOver(token);
-      resumed.complete(new Session(s));
+      resumed.complete(s);
     }, () -> resumed.completeExceptionally(s.overError(Applied.YES)));
     ScheduledFuture<?> late = core.loop.after(until - core.clock.nanos(), () -> resumed.completeExceptionally(late(token)));
     takeovers.add(resumed);

@@ -39,7 +39,7 @@ public final class Queries {
    */
   public Queries guardedBy(Held held) {
     List<Guard> guards = new ArrayList<>(caller.guards());
-    guards.add(held.guard());
+    guards.add(held.core().guard());
     return new Queries(new Caller(caller.client(), caller.session(), List.copyOf(guards)));
   }
 

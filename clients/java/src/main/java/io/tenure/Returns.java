@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Wire;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.Hold;
 import io.tenure.v1.LockServiceGrpc;
@@ -60,14 +61,14 @@ final class Returns {
   }
 
   /** Has whatever this owner has of the lock given back as soon as a member answers. */
-  void abandon(Held h) {
+  void abandon(HeldCore h) {
     abandonUntilTruth(h);
     session.attachAgain();
   }
 
   /** Likewise, when the truth about the session is asked for the next time. */
-  void abandonUntilTruth(Held h) {
-    abandonUntilTruth(h.sequencer().wire(), h.owner());
+  void abandonUntilTruth(HeldCore h) {
+    abandonUntilTruth(Wire.sequencer(h.sequencer()), h.owner());
   }
 
   private void abandonUntilTruth(Sequencer hold, String owner) {

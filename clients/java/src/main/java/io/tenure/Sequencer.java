@@ -28,16 +28,6 @@ public record Sequencer(String key, long lockIndex, String sessionId, long fenci
     Objects.requireNonNull(historyId, "historyId");
   }
 
-  static Sequencer of(io.tenure.v1.Sequencer s) {
-    return new Sequencer(s.getKey(), s.getLockIndex(), s.getSessionId(), s.getFencingToken(), s.getHistoryId());
-  }
-
-  io.tenure.v1.Sequencer wire() {
-    return io.tenure.v1.Sequencer.newBuilder()
-        .setKey(key).setLockIndex(lockIndex).setSessionId(sessionId).setFencingToken(fencingToken)
-        .setHistoryId(historyId).build();
-  }
-
   /** {@return the text form, the same in all languages} */
   public String text() {
     return SequencerText.format(this);

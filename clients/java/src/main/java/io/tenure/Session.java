@@ -226,12 +226,12 @@ public final class Session implements AutoCloseable {
    *     #close} frees the locks, with their lock-delay.
    */
   public List<Held> inherited() {
-    return Await.of(core.client.onLoop(core.inheritance::tell));
+    return Await.of(inheritedInner());
   }
 
   /** {@return a future of the holds of a resumed session; see {@link #inherited}} */
   public CompletableFuture<List<Held>> inheritedAsync() {
-    return core.client.loop.shown(core.client.onLoop(core.inheritance::tell));
+    return core.client.loop.shown(inheritedInner());
   }
 
   /**
@@ -258,6 +258,10 @@ public final class Session implements AutoCloseable {
   /** Stops using the session without ending it. */
   void detach() {
     core.client.loop.run(core::detach);
+  }
+
+  private CompletableFuture<List<Held>> inheritedInner() {
+    return core.client.onLoop(() -> Futures.map(core.inheritance.tell(), all -> all.stream().map(Held::of).toList()));
   }
 
   private CompletableFuture<Void> closeInner() {

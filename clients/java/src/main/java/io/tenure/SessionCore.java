@@ -177,7 +177,7 @@ final class SessionCore {
     SessionLife.Effects effects = life.close(why, now);
     client.keeper.remove(this);
     client.sessions.remove(this);
-    holds.over(why.ofHolds());
+    holds.over(Causes.ofHolds(why));
     follow(effects);
     holds.fail(overError(Applied.UNKNOWN));
     List<Waiting> left = List.copyOf(waiting);
@@ -212,7 +212,7 @@ final class SessionCore {
     boolean safe = isSafe(); // Before the cause: a session that is over has one first, and no lease then.
     CloseCause why = life.cause();
     if (why != null) {
-      return why.ofHolds();
+      return Causes.ofHolds(why);
     }
     return safe ? null : EndCause.LEASE_RAN_OUT;
   }
@@ -424,7 +424,7 @@ final class SessionCore {
   }
 
   TenureException overError(Applied applied) {
-    return cause().orElse(CloseCause.CLOSED).ofCalls(id, applied);
+    return Causes.ofCalls(cause().orElse(CloseCause.CLOSED), id, applied);
   }
 
   // Waiting for the lease.

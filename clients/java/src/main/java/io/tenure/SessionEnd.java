@@ -53,7 +53,7 @@ final class SessionEnd {
     }
     long begun = session.client.clock.nanos();
     leaving = true;
-    session.holds.leaveQueues(CloseCause.EXPORTED.ofCalls(session.id(), Applied.NO));
+    session.holds.leaveQueues(Causes.ofCalls(CloseCause.EXPORTED, session.id(), Applied.NO));
     CompletableFuture<Void> left = new CompletableFuture<>();
     awaitLeft(begun + LEAVE_NANOS, left);
     return left.thenCompose(v -> handOver(begun + EXPORT_NANOS));
@@ -95,7 +95,7 @@ final class SessionEnd {
     if (session.state() == SessionState.CLOSED) {
       return session.overError(Applied.NO);
     }
-    return leaving ? CloseCause.EXPORTED.ofCalls(session.id(), Applied.NO) : null;
+    return leaving ? Causes.ofCalls(CloseCause.EXPORTED, session.id(), Applied.NO) : null;
   }
 
   String token(boolean handedOver) {

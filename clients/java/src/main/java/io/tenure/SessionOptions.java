@@ -14,15 +14,10 @@ public final class SessionOptions {
   private final boolean deleteKeys;
   private final String name;
   private final Map<String, String> metadata;
-  private final Bound bound;
-
-  /** What of the catalog it is bound to. */
-  record Bound(String node, List<String> checks, boolean defaultCheck) {
-    static final Bound NOTHING = new Bound("", List.of(), false);
-  }
+  private final SessionPlan.Bound bound;
 
   private SessionOptions(
-      Duration ttl, Duration lockDelay, boolean deleteKeys, String name, Map<String, String> metadata, Bound bound) {
+      Duration ttl, Duration lockDelay, boolean deleteKeys, String name, Map<String, String> metadata, SessionPlan.Bound bound) {
     this.ttl = ttl;
     this.lockDelay = lockDelay;
     this.deleteKeys = deleteKeys;
@@ -33,7 +28,7 @@ public final class SessionOptions {
 
   /** {@return options with nothing set} */
   public static SessionOptions defaults() {
-    return new SessionOptions(null, null, false, null, Map.of(), Bound.NOTHING);
+    return new SessionOptions(null, null, false, null, Map.of(), SessionPlan.Bound.NOTHING);
   }
 
   /**
@@ -97,7 +92,7 @@ public final class SessionOptions {
    * @return new options
    */
   public SessionOptions withNode(String node) {
-    return bound(new Bound(Objects.requireNonNull(node, "node"), bound.checks, bound.defaultCheck));
+    return bound(new SessionPlan.Bound(Objects.requireNonNull(node, "node"), bound.checks(), bound.defaultCheck()));
   }
 
   /**
@@ -109,7 +104,7 @@ public final class SessionOptions {
    * @return new options
    */
   public SessionOptions withChecks(String... ids) {
-    return bound(new Bound(bound.node, List.of(ids), false));
+    return bound(new SessionPlan.Bound(bound.node(), List.of(ids), false));
   }
 
   /**
@@ -119,34 +114,15 @@ public final class SessionOptions {
    * @return new options
    */
   public SessionOptions withDefaultCheck() {
-    return bound(new Bound(bound.node, List.of(), true));
+    return bound(new SessionPlan.Bound(bound.node(), List.of(), true));
   }
 
-  private SessionOptions bound(Bound to) {
+  private SessionOptions bound(SessionPlan.Bound to) {
     return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata, to);
   }
 
-  Bound bound() {
-    return bound;
-  }
-
-  Optional<Duration> ttl() {
-    return Optional.ofNullable(ttl);
-  }
-
-  Optional<Duration> lockDelay() {
-    return Optional.ofNullable(lockDelay);
-  }
-
-  boolean deleteKeys() {
-    return deleteKeys;
-  }
-
-  Optional<String> name() {
-    return Optional.ofNullable(name);
-  }
-
-  Map<String, String> metadata() {
-    return metadata;
+  SessionPlan plan() {
+    return new SessionPlan(
+        Optional.ofNullable(ttl), Optional.ofNullable(lockDelay), deleteKeys, Optional.ofNullable(name), metadata, bound);
   }
 }

@@ -72,7 +72,7 @@ public final class Txn {
    * @return this transaction
    */
   public Txn guardedBy(Held held) {
-    guards.add(held.guard());
+    guards.add(held.core().guard());
     return this;
   }
 

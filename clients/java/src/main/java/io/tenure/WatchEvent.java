@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Namespace;
+import io.tenure.internal.Wire;
 import io.tenure.v1.Event;
 import io.tenure.v1.EventType;
 import io.tenure.v1.HoldEndCause;
@@ -49,7 +50,7 @@ public record WatchEvent(
         e.hasPrevious() ? Optional.of(KeyValue.of(e.getPrevious(), ns)) : Optional.empty(),
         session.isEmpty() ? Optional.empty() : Optional.of(session),
         e.hasHold() || e.hasPlace() ? Optional.of(owner) : Optional.empty(),
-        e.hasHold() ? Optional.of(Sequencer.of(e.getHold().getSequencer())) : Optional.empty(),
+        e.hasHold() ? Optional.of(Wire.sequencer(e.getHold().getSequencer())) : Optional.empty(),
         CatalogItems.of(e), e.getType() == EventType.EVENT_TYPE_CHECK_STATUS
             ? Optional.of(CheckStatus.of(e.getPreviousStatus())) : Optional.empty(),
         cause(e), e.getReason());

@@ -147,7 +147,7 @@ final class EndsTest extends WithFakeMember {
   void aRunThatResignsKeepsNobodyFromClosingTheClient() throws Exception {
     Session session = client.openSession();
     Held held = held(session);
-    ElectionRun run = new ElectionRun(client.core(), held.session(), session.election("svc"), "v", l -> { });
+    ElectionRun run = new ElectionRun(client.core(), held.core().session(), session.election("svc"), "v", l -> { });
     client.core().loop.run(() -> client.core().parts.add(run::clientCloses));
     member.release = (r, o) -> { };
     run.close();

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.rpc.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.Wire;
 import io.tenure.v1.DestroySessionResponse;
 import io.tenure.v1.Hold;
 import io.tenure.v1.ReleaseLockResponse;
@@ -50,7 +51,7 @@ final class HeldTest {
       FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
       stream.grant(stream.hold(7));
       Held held = WithFakeMember.get(wait);
-      pause.set(() -> held.end(EndCause.TAKEN_AWAY));
+      pause.set(() -> held.core().end(EndCause.TAKEN_AWAY));
       question.accept(held);
     }
   }
@@ -85,8 +86,8 @@ final class HeldTest {
   }
 
   private static void lose(FakeMember member, Held held) {
-    member.hint(SessionHint.newBuilder().setSessionId(held.session().id())
-        .setLost(Hold.newBuilder().setSequencer(held.sequencer().wire())).build());
+    member.hint(SessionHint.newBuilder().setSessionId(held.core().session().id())
+        .setLost(Hold.newBuilder().setSequencer(Wire.sequencer(held.sequencer()))).build());
     assertEquals(EndCause.TAKEN_AWAY, held.ended().join());
   }
 

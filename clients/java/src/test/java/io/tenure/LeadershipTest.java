@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.Wire;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.ReleaseLockResponse;
@@ -104,7 +105,7 @@ final class LeadershipTest extends WithFakeMember {
   void leadershipThatMayHaveBeenPassedOnIsGivenUp() throws Exception {
     Leadership leadership = elected();
     member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, io.tenure.v1.Hold.newBuilder().setOwner("me")
-        .setSequencer(leadership.held().sequencer().wire()).build()));
+        .setSequencer(Wire.sequencer(leadership.held().sequencer())).build()));
     CompletableFuture<Boolean> resigned = leadership.resignToAsync("a", "a");
     next(asked).out().onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
     assertEquals(ErrorKind.INTERNAL, failure(resigned).kind());
@@ -117,7 +118,7 @@ final class LeadershipTest extends WithFakeMember {
   void aRefusalAfterAnAnswerWasLostDoesNotSayThatLeadershipWasNotPassedOn() throws Exception {
     Leadership leadership = elected();
     member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, io.tenure.v1.Hold.newBuilder().setOwner("me")
-        .setSequencer(leadership.held().sequencer().wire()).build()));
+        .setSequencer(Wire.sequencer(leadership.held().sequencer())).build()));
     CompletableFuture<Boolean> resigned = leadership.resignToAsync("a", "a");
     next(asked).out().onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
     next(asked).out().onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, "PERMISSION_DENIED"));
@@ -179,8 +180,8 @@ final class LeadershipTest extends WithFakeMember {
   }
 
   private void lose(Leadership leadership) throws Exception {
-    member.hint(SessionHint.newBuilder().setSessionId(leadership.held().session().id())
-        .setLost(io.tenure.v1.Hold.newBuilder().setSequencer(leadership.held().sequencer().wire())).build());
+    member.hint(SessionHint.newBuilder().setSessionId(leadership.held().core().session().id())
+        .setLost(io.tenure.v1.Hold.newBuilder().setSequencer(Wire.sequencer(leadership.held().sequencer()))).build());
     assertEquals(EndCause.TAKEN_AWAY, get(leadership.held().ended()));
   }
 

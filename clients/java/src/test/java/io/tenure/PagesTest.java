@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.rpc.Code;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.Wire;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.BreakLockResponse;
@@ -114,7 +115,7 @@ final class PagesTest extends WithFakeMember {
 
   private static List<String> keys(List<Held> all) {
     List<String> keys = new ArrayList<>();
-    all.forEach(h -> keys.add(h.sequencer().wire().getKey()));
+    all.forEach(h -> keys.add(Wire.sequencer(h.sequencer()).getKey()));
     return keys.stream().sorted().toList();
   }
 

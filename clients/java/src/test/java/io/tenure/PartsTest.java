@@ -79,9 +79,9 @@ final class PartsTest {
   @Test
   void aSemaphoreHasALimitAndTakesAtMostThatMany() {
     LockOptions one = LockOptions.semaphore(3);
-    assertEquals(List.of(3, 1), List.of(one.limit(), one.permits()));
+    assertEquals(List.of(3, 1), List.of(one.terms().limit(), one.terms().permits()));
     LockOptions all = LockOptions.semaphore(3, 3).withOwner("a");
-    assertEquals(List.of(3, 3), List.of(all.limit(), all.permits()));
+    assertEquals(List.of(3, 3), List.of(all.terms().limit(), all.terms().permits()));
     for (List<Integer> bad : List.of(List.of(0, 1), List.of(-1, 1), List.of(3, 0), List.of(3, -1), List.of(1, 3))) {
       TenureException e = assertThrows(TenureException.class, () -> LockOptions.semaphore(bad.get(0), bad.get(1)));
       assertEquals(List.of(ErrorKind.INVALID_ARGUMENT, Applied.NO), List.of(e.kind(), e.applied()));

@@ -1,5 +1,7 @@
 package io.tenure.internal;
 
+import io.tenure.LockMode;
+import io.tenure.Sequencer;
 import java.math.BigDecimal;
 import java.time.Duration;
 
@@ -26,6 +28,32 @@ public final class Wire {
   /** Returns a time as text, in seconds. */
   public static String text(Duration d) {
     return BigDecimal.valueOf(d.getSeconds()).add(BigDecimal.valueOf(d.getNano(), 9)).stripTrailingZeros().toPlainString() + " s";
+  }
+
+  public static Sequencer sequencer(io.tenure.v1.Sequencer s) {
+    return new Sequencer(s.getKey(), s.getLockIndex(), s.getSessionId(), s.getFencingToken(), s.getHistoryId());
+  }
+
+  public static io.tenure.v1.Sequencer sequencer(Sequencer s) {
+    return io.tenure.v1.Sequencer.newBuilder()
+        .setKey(s.key()).setLockIndex(s.lockIndex()).setSessionId(s.sessionId()).setFencingToken(s.fencingToken())
+        .setHistoryId(s.historyId()).build();
+  }
+
+  public static LockMode mode(io.tenure.v1.LockMode m) {
+    return switch (m) {
+      case LOCK_MODE_SHARED -> LockMode.SHARED;
+      case LOCK_MODE_SEMAPHORE -> LockMode.SEMAPHORE;
+      default -> LockMode.EXCLUSIVE;
+    };
+  }
+
+  public static io.tenure.v1.LockMode mode(LockMode m) {
+    return switch (m) {
+      case EXCLUSIVE -> io.tenure.v1.LockMode.LOCK_MODE_EXCLUSIVE;
+      case SHARED -> io.tenure.v1.LockMode.LOCK_MODE_SHARED;
+      case SEMAPHORE -> io.tenure.v1.LockMode.LOCK_MODE_SEMAPHORE;
+    };
   }
 
   /** Closes one of our own parts, none of which throws. */
