@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.AgentServiceGrpc;
 import io.tenure.v1.GetAgentRequest;
 import java.time.Duration;

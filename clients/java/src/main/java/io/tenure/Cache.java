@@ -5,6 +5,7 @@ import io.tenure.internal.Backoff;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Loop;
+import io.tenure.internal.session.ClientCore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -2,6 +2,7 @@ package io.tenure;
 
 import io.tenure.internal.Await;
 import io.tenure.internal.Futures;
+import io.tenure.internal.session.SessionCore;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;

@@ -2,6 +2,8 @@ package io.tenure;
 
 import io.tenure.internal.Backoff;
 import io.tenure.internal.Futures;
+import io.tenure.internal.session.ClientCore;
+import io.tenure.internal.session.SessionCore;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;

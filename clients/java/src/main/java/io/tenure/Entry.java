@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.line.Calls;
+import io.tenure.internal.session.ClientCore;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.session.HeldCore;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

@@ -4,6 +4,8 @@ import io.tenure.internal.Backoff;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Wire;
+import io.tenure.internal.session.ClientCore;
+import io.tenure.internal.session.SessionCore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

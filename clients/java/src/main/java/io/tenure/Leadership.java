@@ -3,6 +3,7 @@ package io.tenure;
 import com.google.protobuf.ByteString;
 import io.tenure.internal.Await;
 import io.tenure.internal.Wire;
+import io.tenure.internal.session.SessionCore;
 import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.ProclaimRequest;
 import io.tenure.v1.ResignRequest;

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.Exceptions;
+import io.tenure.internal.session.Terms;
 import java.util.Optional;
 import java.util.function.IntConsumer;
 

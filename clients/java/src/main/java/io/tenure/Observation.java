@@ -8,6 +8,7 @@ import io.tenure.internal.Futures;
 import io.tenure.internal.line.Connection;
 import io.tenure.internal.line.Errors;
 import io.tenure.internal.line.Silence;
+import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.GetLeaderRequest;
 import io.tenure.v1.ObserveRequest;

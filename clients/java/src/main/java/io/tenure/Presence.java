@@ -3,6 +3,8 @@ package io.tenure;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.session.ClientCore;
+import io.tenure.internal.session.SessionCore;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Objects;

@@ -2,6 +2,9 @@ package io.tenure;
 
 import io.tenure.internal.Await;
 import io.tenure.internal.Futures;
+import io.tenure.internal.session.Caller;
+import io.tenure.internal.session.ClientCore;
+import io.tenure.internal.session.SessionCore;
 import io.tenure.v1.CreateQueryRequest;
 import io.tenure.v1.DeleteQueryRequest;
 import io.tenure.v1.ExplainQueryRequest;

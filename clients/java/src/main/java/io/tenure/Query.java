@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.session.SessionCore;
 import io.tenure.v1.QueryMatch;
 import java.util.Collection;
 import java.util.List;

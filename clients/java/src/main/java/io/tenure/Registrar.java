@@ -5,6 +5,7 @@ import io.grpc.MethodDescriptor;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.line.Calls;
+import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.AddAgentServiceRequest;
 import io.tenure.v1.AgentServiceGrpc;
 import io.tenure.v1.CatalogServiceGrpc;

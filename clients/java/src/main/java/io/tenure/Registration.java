@@ -4,6 +4,7 @@ import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Wire;
+import io.tenure.internal.session.ClientCore;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

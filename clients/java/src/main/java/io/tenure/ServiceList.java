@@ -5,6 +5,7 @@ import io.tenure.internal.Backoff;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Loop;
+import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.CatalogServiceGrpc;
 import io.tenure.v1.Event;
 import io.tenure.v1.ListInstancesRequest;

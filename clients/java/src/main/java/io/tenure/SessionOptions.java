@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.session.SessionPlan;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;

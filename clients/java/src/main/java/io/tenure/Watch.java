@@ -10,6 +10,7 @@ import io.tenure.internal.Wire;
 import io.tenure.internal.line.Connection;
 import io.tenure.internal.line.Errors;
 import io.tenure.internal.line.Silence;
+import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.Event;
 import io.tenure.v1.WatchRequest;
 import io.tenure.v1.WatchResponse;

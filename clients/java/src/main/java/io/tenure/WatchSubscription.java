@@ -2,6 +2,7 @@ package io.tenure;
 
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.session.ClientCore;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;

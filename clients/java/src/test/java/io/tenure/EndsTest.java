@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.tenure.internal.Loop;
 import io.tenure.internal.line.Connection;
 import io.tenure.internal.line.Link;
+import io.tenure.internal.session.SessionCore;
 import io.tenure.v1.TryAcquireLockResponse;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;

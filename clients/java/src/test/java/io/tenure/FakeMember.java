@@ -21,6 +21,7 @@ import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tenure.internal.Wire;
+import io.tenure.internal.session.SessionToken;
 import io.tenure.v1.AcquireLockRequest;
 import io.tenure.v1.AcquireLockResponse;
 import io.tenure.v1.AttachSessionRequest;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.session.SessionToken;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.Hold;

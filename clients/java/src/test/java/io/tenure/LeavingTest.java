@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.rpc.Code;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.session.SessionCore;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.Hold;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.session.Keeper;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.Hold;

@@ -22,6 +22,7 @@ import io.tenure.internal.Callbacks;
 import io.tenure.internal.line.Connection;
 import io.tenure.internal.line.Security;
 import io.tenure.internal.line.Token;
+import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.KVServiceGrpc;
 import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.internal.session.SessionToken;
 import io.tenure.v1.AttachSessionResponse;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;

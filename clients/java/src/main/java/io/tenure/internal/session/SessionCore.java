@@ -1,8 +1,15 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
+import io.tenure.Applied;
+import io.tenure.CloseCause;
+import io.tenure.EndCause;
+import io.tenure.ErrorKind;
+import io.tenure.SessionChange;
+import io.tenure.SessionState;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Loop;
@@ -26,20 +33,20 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** The state of one session. Only the loop changes it; the volatile parts may be read by anybody. */
-final class SessionCore {
+public final class SessionCore {
   /** When a process before may believe in what the session holds for as long as it runs. */
   static final long NEVER = Long.MAX_VALUE;
 
   private static final long WINDOW_FULL_NANOS = 50_000_000L;
   private static final long ATTACH_NANOS = 2_000_000_000L;
 
-  final ClientCore client;
-  final Holds holds = new Holds(this);
-  final Returns returns = new Returns(this);
-  final Inheritance inheritance = new Inheritance(this);
-  final SessionEnd end = new SessionEnd(this);
+  public final ClientCore client;
+  public final Holds holds = new Holds(this);
+  public final Returns returns = new Returns(this);
+  public final Inheritance inheritance = new Inheritance(this);
+  public final SessionEnd end = new SessionEnd(this);
   /** What the loop does when the session is over; who adds to it takes it back. */
-  final List<Runnable> atEnd = new ArrayList<>();
+  public final List<Runnable> atEnd = new ArrayList<>();
   private final String id;
   private final Identity who;
   private final SessionLife life;
@@ -66,7 +73,7 @@ final class SessionCore {
     this.events = events;
   }
 
-  String id() {
+  public String id() {
     return id;
   }
 
@@ -74,11 +81,11 @@ final class SessionCore {
     return who.secret();
   }
 
-  long epoch() {
+  public long epoch() {
     return who.epoch();
   }
 
-  Duration ttl() {
+  public Duration ttl() {
     return who.ttl();
   }
 
@@ -86,16 +93,16 @@ final class SessionCore {
     return who.renewEvery();
   }
 
-  SessionState state() {
+  public SessionState state() {
     return life.state();
   }
 
   /** The state as the clock has it, which the loop may not have looked at yet. */
-  SessionState stateNow() {
+  public SessionState stateNow() {
     return life.state(client.clock.nanos());
   }
 
-  Optional<CloseCause> cause() {
+  public Optional<CloseCause> cause() {
     return Optional.ofNullable(life.cause());
   }
 
@@ -103,11 +110,11 @@ final class SessionCore {
     return events;
   }
 
-  boolean isSafe() {
+  public boolean isSafe() {
     return life.isSafe(client.clock.nanos());
   }
 
-  Duration safeFor() {
+  public Duration safeFor() {
     return life.safeFor(client.clock.nanos());
   }
 
@@ -116,7 +123,7 @@ final class SessionCore {
   }
 
   /** Why the cluster refuses to renew it; empty if the last attempt was not refused for want of a right or of a credential. */
-  Optional<TenureException> refusal() {
+  public Optional<TenureException> refusal() {
     return Optional.ofNullable(refusal);
   }
 
@@ -161,7 +168,7 @@ final class SessionCore {
   }
 
   /** Looks at the clock. */
-  void look(long now) {
+  public void look(long now) {
     follow(life.look(now));
     runWaiting(now);
     holds.look(now);
@@ -225,7 +232,7 @@ final class SessionCore {
   }
 
   /** Tells the listener the state now, and every change from now on. Any thread may call it. */
-  void listen(Consumer<SessionChange> l) {
+  public void listen(Consumer<SessionChange> l) {
     client.onLoop(() -> {
       listeners.add(l);
       tellNow(l);
@@ -246,7 +253,7 @@ final class SessionCore {
     listeners.add(l);
   }
 
-  void forget(Consumer<SessionChange> l) {
+  public void forget(Consumer<SessionChange> l) {
     listeners.remove(l);
   }
 
@@ -320,13 +327,13 @@ final class SessionCore {
   }
 
   /** Makes a change exactly once. The builder function gets the options with identity and request id. */
-  <Q extends MessageLite, R> CompletableFuture<R> change(
+  public <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
     return change(method, request, () -> { });
   }
 
   /** Likewise; {@code doubted} runs when an attempt failed that may have been applied, and another one is to be made. */
-  <Q extends MessageLite, R> CompletableFuture<R> change(
+  public <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request, Runnable doubted) {
     CompletableFuture<R> result = new CompletableFuture<>();
     change(method, request, doubted, patience(), result);
@@ -391,7 +398,7 @@ final class SessionCore {
   }
 
   /** Returns why a call or a wait that began then must end now; null while it may go on. */
-  TenureException endOfPatience(long begun, boolean sent) {
+  public TenureException endOfPatience(long begun, boolean sent) {
     Applied applied = sent ? Applied.UNKNOWN : Applied.NO;
     ErrorKind kind = sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE;
     String tried = "; tried " + client.link.tried();
@@ -423,7 +430,7 @@ final class SessionCore {
     return e;
   }
 
-  TenureException overError(Applied applied) {
+  public TenureException overError(Applied applied) {
     return Causes.ofCalls(cause().orElse(CloseCause.CLOSED), id, applied);
   }
 
@@ -461,7 +468,7 @@ final class SessionCore {
   }
 
   /** Stops using the session without ending it: whoever has its token may go on with it. */
-  void detach() {
+  public void detach() {
     over(CloseCause.EXPORTED);
   }
 }

@@ -1,5 +1,8 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import java.time.Duration;
 import java.util.Base64;
@@ -9,10 +12,10 @@ import java.util.UUID;
  * What another process needs to go on with a session: {@code ts1.<id>.<secret>.<epoch>.<ttl in ms>.<h or k>}. Whoever has
  * it can act as the session.
  */
-record SessionToken(String sessionId, byte[] secret, long epoch, Duration ttl, boolean handedOver) {
+public record SessionToken(String sessionId, byte[] secret, long epoch, Duration ttl, boolean handedOver) {
   private static final int SECRET_BYTES = 32;
 
-  static SessionToken parse(String text) {
+  public static SessionToken parse(String text) {
     String[] parts = text.split("\\.", -1);
     if (parts.length != 6 || !parts[0].equals("ts1")) {
       throw invalid("it must have six parts and start with ts1");
@@ -33,7 +36,7 @@ record SessionToken(String sessionId, byte[] secret, long epoch, Duration ttl, b
     }
   }
 
-  String text() {
+  public String text() {
     return String.join(".", "ts1", sessionId, Base64.getUrlEncoder().withoutPadding().encodeToString(secret),
         Long.toUnsignedString(epoch), Long.toString(ttl.toMillis()), handedOver ? "h" : "k");
   }

@@ -1,5 +1,9 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.Applied;
+import io.tenure.EndCause;
+import io.tenure.ErrorKind;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Wire;
 import io.tenure.v1.Hold;
@@ -17,12 +21,12 @@ import java.util.function.Consumer;
  * <p>A hold is named by key, lock index and token. It becomes a HeldCore only while the lease is good, after the process before
  * cannot believe in it any more, and unless it was lost meanwhile.
  */
-final class Holds {
+public final class Holds {
   private final SessionCore session;
   private final Set<HeldCore> held = new HashSet<>();
   private final Set<Acquisition> acquisitions = new HashSet<>();
   private final Set<Pending> pending = new HashSet<>();
-  final LateAnswers late = new LateAnswers();
+  public final LateAnswers late = new LateAnswers();
 
   Holds(SessionCore session) {
     this.session = session;
@@ -175,7 +179,7 @@ final class Holds {
    * does. One that ended here before is on its way back, and has to be asked for anew. When it is not wanted any more by then,
    * nothing happens: whoever gave it up sees to the rest.
    */
-  void believe(
+  public void believe(
       Hold hold, BooleanSupplier wanted, Consumer<HeldCore> take, Runnable anew, Consumer<TenureException> fail) {
     if (session.inheritance.isNeverBelieved(hold)) {
       fail.accept(Inheritance.neverBelieved());

@@ -1,5 +1,10 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.Applied;
+import io.tenure.CloseCause;
+import io.tenure.ErrorKind;
+import io.tenure.SessionState;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.line.Calls;
 import io.tenure.v1.DestroySessionRequest;
@@ -8,7 +13,7 @@ import io.tenure.v1.SessionServiceGrpc;
 import java.util.concurrent.CompletableFuture;
 
 /** How one session ends by its user's will: destroyed, or handed over to another process. Only the loop touches it. */
-final class SessionEnd {
+public final class SessionEnd {
   private static final long CLOSE_NANOS = 10_000_000_000L;
   /** How long a handover may take, up to the end of the last renewal. The TTL runs on meanwhile. */
   private static final long EXPORT_NANOS = 3_000_000_000L;
@@ -26,7 +31,7 @@ final class SessionEnd {
   }
 
   /** Ends the session, and has it destroyed: clean, unless a process before may still believe in what it holds. */
-  CompletableFuture<Void> close() {
+  public CompletableFuture<Void> close() {
     if (session.state() == SessionState.CLOSED) {
       return ending == null ? CompletableFuture.completedFuture(null) : ending.copy();
     }
@@ -47,7 +52,7 @@ final class SessionEnd {
    * Leaves the queues, stops using the session, and returns the token with which another process goes on. A last renewal gives that a
    * whole TTL; without it the session lives for what is left of one. Only the cluster's word that it is over makes it fail.
    */
-  CompletableFuture<String> export() {
+  public CompletableFuture<String> export() {
     if (session.state() == SessionState.CLOSED) {
       return CompletableFuture.failedFuture(session.overError(Applied.NO));
     }
@@ -91,14 +96,14 @@ final class SessionEnd {
   }
 
   /** Returns why nobody may ask for a lock any more; null while it may be asked for. */
-  TenureException noLocks() {
+  public TenureException noLocks() {
     if (session.state() == SessionState.CLOSED) {
       return session.overError(Applied.NO);
     }
     return leaving ? Causes.ofCalls(CloseCause.EXPORTED, session.id(), Applied.NO) : null;
   }
 
-  String token(boolean handedOver) {
+  public String token(boolean handedOver) {
     return new SessionToken(
         session.id(), session.secret().toByteArray(), session.epoch(), session.ttl(), handedOver).text();
   }

@@ -1,9 +1,11 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.CloseCause;
+import io.tenure.SessionState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,13 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
+import io.tenure.Applied;
+import io.tenure.ConnectionString;
+import io.tenure.ErrorKind;
+import io.tenure.Registration;
+import io.tenure.TenureException;
 import io.tenure.internal.BootClock;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
@@ -35,35 +40,35 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** What the parts of one client share. Only the loop changes it. */
-final class ClientCore implements Link.Listener {
-  static final int ID_BYTES = 16;
+public final class ClientCore implements Link.Listener {
+  public static final int ID_BYTES = 16;
 
   private static final long MEMBERS_NANOS = 10_000_000_000L;
   private static final long MEMBERS_CALL_NANOS = 3_000_000_000L;
   private static final int TAKERS_MAX = 256;
   private static final SecureRandom SECRETS = new SecureRandom();
 
-  final ConnectionString at;
-  final Namespace namespace;
-  final Duration callTimeout;
-  final Loop loop = new Loop();
-  final BootClock clock;
-  final Random random = new Random();
-  final Link link;
-  final Calls calls;
-  final Keeper keeper;
-  final Silence silence;
-  final Set<SessionCore> sessions = new HashSet<>();
+  public final ConnectionString at;
+  public final Namespace namespace;
+  public final Duration callTimeout;
+  public final Loop loop = new Loop();
+  public final BootClock clock;
+  public final Random random = new Random();
+  public final Link link;
+  public final Calls calls;
+  public final Keeper keeper;
+  public final Silence silence;
+  public final Set<SessionCore> sessions = new HashSet<>();
   /** What a client that closes waits for: sessions that the cluster is told the end of, and openings that may have made one. */
-  final Set<CompletableFuture<Void>> endings = new HashSet<>();
-  final Set<AutoCloseable> parts = new HashSet<>();
+  public final Set<CompletableFuture<Void>> endings = new HashSet<>();
+  public final Set<AutoCloseable> parts = new HashSet<>();
   /** What a client that closes deregisters. */
-  final Set<Registration> registrations = ConcurrentHashMap.newKeySet();
+  public final Set<Registration> registrations = ConcurrentHashMap.newKeySet();
   /** By node and instance, the registration that began last, until it is settled. */
-  final Map<String, CompletableFuture<Void>> entries = new HashMap<>();
+  public final Map<String, CompletableFuture<Void>> entries = new HashMap<>();
   /** No session begins any more. What runs goes on, until it is closed. */
-  volatile boolean closing;
-  volatile boolean closed;
+  public volatile boolean closing;
+  public volatile boolean closed;
   private final Set<CompletableFuture<?>> pending = ConcurrentHashMap.newKeySet();
   /** By session and epoch, who we said we were when we began to take it over, until that was done. */
   private final Map<String, ByteString> takers = new LinkedHashMap<>();
@@ -73,12 +78,12 @@ final class ClientCore implements Link.Listener {
   /** The last call that asked for the members. */
   private CompletableFuture<?> asked = CompletableFuture.completedFuture(null);
 
-  ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security) {
+  public ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security) {
     this(at, callTimeout, attemptTimeout, clock, security, System.getenv());
   }
 
   /** What is shared, with the environment that says how connections are secured. */
-  ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security,
+  public ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security,
       Map<String, String> environment) {
     this.at = at;
     this.clock = clock;
@@ -160,7 +165,7 @@ final class ClientCore implements Link.Listener {
   }
 
   /** Fails what the loop will do no more. */
-  void end() {
+  public void end() {
     loop.shutdown();
     ended = true;
     for (CompletableFuture<?> f : pending) {
@@ -182,20 +187,20 @@ final class ClientCore implements Link.Listener {
     takers.remove(token.sessionId() + "/" + token.epoch());
   }
 
-  static ByteString randomBytes(int n) {
+  public static ByteString randomBytes(int n) {
     byte[] b = new byte[n];
     SECRETS.nextBytes(b);
     return ByteString.copyFrom(b);
   }
 
   /** Runs work that begins on the loop; the future ends on the loop. */
-  <T> CompletableFuture<T> onLoop(Supplier<CompletableFuture<T>> work) {
+  public <T> CompletableFuture<T> onLoop(Supplier<CompletableFuture<T>> work) {
     CompletableFuture<T> result = new CompletableFuture<>();
     return onLoop(result, () -> Futures.connect(work.get(), result));
   }
 
   /** Runs work that begins on the loop and ends the future there; only so it knows whether its value was taken. */
-  <T> CompletableFuture<T> onLoop(CompletableFuture<T> result, Runnable work) {
+  public <T> CompletableFuture<T> onLoop(CompletableFuture<T> result, Runnable work) {
     pending.add(result);
     result.whenComplete((v, e) -> pending.remove(result));
     loop.run(() -> {
@@ -216,25 +221,25 @@ final class ClientCore implements Link.Listener {
   }
 
   /** Makes a call that changes nothing. */
-  <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
+  public <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
     return onLoop(() -> calls.read(method, request.get(), patience(callTimeout)));
   }
 
   /** Makes a change outside of any session, once: an idempotency key makes retries safe. */
-  <Q extends MessageLite, R> CompletableFuture<R> change(
+  public <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
     return onLoop(() -> Futures.withoutSession(calls.change(method,
         request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES))), patience(callTimeout))));
   }
 
   /** Has the cluster told of an end; a client that closes waits for it. */
-  void ends(CompletableFuture<Void> ending) {
+  public void ends(CompletableFuture<Void> ending) {
     endings.add(ending);
     ending.whenComplete((v, e) -> endings.remove(ending));
   }
 
   /** Returns the patience of a caller who waits so long. */
-  Calls.Patience patience(Duration wait) {
+  public Calls.Patience patience(Duration wait) {
     long deadline = clock.nanos() + Wire.nanos(wait);
     return sent -> {
       if (clock.nanos() < deadline) {
@@ -246,7 +251,7 @@ final class ClientCore implements Link.Listener {
     };
   }
 
-  static TenureException closedError() {
+  public static TenureException closedError() {
     return Exceptions.of(ErrorKind.CLIENT_CLOSED, Applied.NO, "the client is closed");
   }
 }

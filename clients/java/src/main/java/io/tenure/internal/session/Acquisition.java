@@ -1,9 +1,13 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import com.google.protobuf.ByteString;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.SessionState;
+import io.tenure.TenureException;
 import io.tenure.internal.Backoff;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Wire;
@@ -23,7 +27,7 @@ import java.util.concurrent.CompletableFuture;
  * with the hold, with the caller's deadline or cancellation (the place is given up, and a hold that came first is released),
  * or with the session. Only the loop touches it.
  */
-final class Acquisition {
+public final class Acquisition {
   private static final long LEAVE_NANOS = 2_000_000_000L;
   private static final long LOOK_AGAIN_NANOS = 25_000_000L;
 
@@ -53,7 +57,7 @@ final class Acquisition {
   private long unheardAt;
 
   /** Begins to wait; without a time, for as long as the session lives. */
-  Acquisition(SessionCore session, String fullKey, String owner, Terms options, Optional<Duration> wait) {
+  public Acquisition(SessionCore session, String fullKey, String owner, Terms options, Optional<Duration> wait) {
     this.session = session;
     this.fullKey = fullKey;
     this.owner = owner;
@@ -62,7 +66,7 @@ final class Acquisition {
     this.deadline = wait.map(w -> begun + Wire.nanos(w)).orElse(Long.MAX_VALUE);
   }
 
-  CompletableFuture<HeldCore> start() {
+  public CompletableFuture<HeldCore> start() {
     TenureException none = session.end.noLocks();
     if (none != null) {
       future.completeExceptionally(none);
@@ -275,7 +279,7 @@ final class Acquisition {
   }
 
   /** Returns the end of a message that says whose a lock is: its first holder's, or theirs whose lock-delay is left. */
-  static String heldBy(io.tenure.v1.Lock lock) {
+  public static String heldBy(io.tenure.v1.Lock lock) {
     if (lock.getHoldsCount() > 0) {
       return ": held by " + name(lock.getHolds(0));
     }

@@ -1,4 +1,4 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
@@ -16,17 +16,17 @@ import java.util.function.Supplier;
  * @param session the session; null for calls of the client
  * @param guards what every change demands
  */
-record Caller(ClientCore client, SessionCore session, List<Guard> guards) {
-  Caller(ClientCore client, SessionCore session) {
+public record Caller(ClientCore client, SessionCore session, List<Guard> guards) {
+  public Caller(ClientCore client, SessionCore session) {
     this(client, session, List.of());
   }
 
-  <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
+  public <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
     return session != null
         ? client.onLoop(() -> session.read(method, request.get())) : client.read(method, request);
   }
 
-  <Q extends MessageLite, R> CompletableFuture<R> change(
+  public <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
     Function<CallOptions.Builder, Q> guarded = options -> request.apply(options.addAllGuards(guards));
     return session != null

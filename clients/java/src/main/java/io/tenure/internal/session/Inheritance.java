@@ -1,5 +1,9 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.SessionState;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.v1.AttachSessionRequest;
@@ -21,7 +25,7 @@ import java.util.function.Consumer;
  * believe in it any more. Of a place in a queue that nobody here takes up nobody would know that it was granted; so the program is
  * told what became of it, or it is given up after a while. Only the loop touches it.
  */
-final class Inheritance {
+public final class Inheritance {
   /** How long places are kept for somebody to take them up, in a session without TTL. */
   private static final long PLACES_KEPT_NANOS = 10_000_000_000L;
 
@@ -63,7 +67,7 @@ final class Inheritance {
   }
 
   /** Says that somebody here wants the lock under this owner: a place of the process before is that one's now. */
-  void takeUp(String fullKey, String owner) {
+  public void takeUp(String fullKey, String owner) {
     places.remove(Holds.place(fullKey, owner));
   }
 
@@ -86,12 +90,12 @@ final class Inheritance {
   }
 
   /** Whether the process before may believe in the hold still: then nobody here may, and it must not be released either. */
-  boolean isDoubted(Hold h) {
+  public boolean isDoubted(Hold h) {
     return Long.compareUnsigned(h.getSequencer().getFencingToken(), doubtRevision) <= 0 && isDoubted();
   }
 
   /** Whether the process before may believe in the hold for as long as it runs, which nobody here can know the end of. */
-  boolean isNeverBelieved(Hold h) {
+  public boolean isNeverBelieved(Hold h) {
     return inheritFrom == SessionCore.NEVER && isDoubted(h);
   }
 
@@ -101,7 +105,7 @@ final class Inheritance {
   }
 
   /** Whether the process before may believe in what the session held then. */
-  boolean isDoubted() {
+  public boolean isDoubted() {
     return session.client.clock.nanos() < inheritFrom;
   }
 
@@ -116,7 +120,7 @@ final class Inheritance {
    * Waits until inherited holds can be believed and tells them; fails as NOT_HELD when one never can be. Places that nobody took
    * up are given up, for there is nobody to be told of a grant; one that was granted before is among the holds.
    */
-  CompletableFuture<List<HeldCore>> tell() {
+  public CompletableFuture<List<HeldCore>> tell() {
     CompletableFuture<List<HeldCore>> result = new CompletableFuture<>();
     asking++;
     result.whenComplete((all, error) -> session.client.loop.run(() -> {

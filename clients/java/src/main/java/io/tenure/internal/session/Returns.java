@@ -1,5 +1,7 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.Applied;
+import io.tenure.SessionState;
 import io.tenure.internal.Wire;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.Hold;
@@ -18,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
  * an owner, the cluster gives a session one thing at most; as long as that is on its way back nobody here may take it up
  * again, for a late call would take away what is new. Only the loop touches it.
  */
-final class Returns {
+public final class Returns {
   /** How long after a failure it is tried again. */
   static final long AGAIN_NANOS = 1_000_000_000L;
 
@@ -45,13 +47,13 @@ final class Returns {
   }
 
   /** Whether what this owner had of the lock is on its way back, so that it must not be taken up again before. */
-  boolean isLeaving(String fullKey, String owner) {
+  public boolean isLeaving(String fullKey, String owner) {
     String name = name(fullKey, owner);
     return abandoned.containsKey(name) || leaving.containsKey(name);
   }
 
   /** Whether anything is on its way back. */
-  boolean isLeaving() {
+  public boolean isLeaving() {
     return !abandoned.isEmpty() || !leaving.isEmpty();
   }
 
@@ -61,7 +63,7 @@ final class Returns {
   }
 
   /** Has whatever this owner has of the lock given back as soon as a member answers. */
-  void abandon(HeldCore h) {
+  public void abandon(HeldCore h) {
     abandonUntilTruth(h);
     session.attachAgain();
   }
@@ -170,7 +172,7 @@ final class Returns {
   }
 
   /** Likewise, unless somebody else here uses what there is under this name: then it is left once nobody does any more. */
-  CompletableFuture<Optional<Hold>> leaveUnlessUsed(String fullKey, String owner, long last, Acquisition except) {
+  public CompletableFuture<Optional<Hold>> leaveUnlessUsed(String fullKey, String owner, long last, Acquisition except) {
     if (!session.holds.isUsed(fullKey, owner, except)) {
       return leave(fullKey, owner, last);
     }

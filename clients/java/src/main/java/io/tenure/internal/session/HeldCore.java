@@ -1,5 +1,13 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.Applied;
+import io.tenure.EndCause;
+import io.tenure.ErrorKind;
+import io.tenure.Held;
+import io.tenure.LockMode;
+import io.tenure.Sequencer;
+import io.tenure.SessionState;
+import io.tenure.TenureException;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
@@ -20,7 +28,7 @@ import java.util.function.Function;
  * What there is of a lock that is held: what {@link Held} shows of it, and what the session and its calls know besides. Any thread can ask; what
  * changes it says who may call it.
  */
-final class HeldCore {
+public final class HeldCore {
   private final SessionCore session;
   private final String key;
   private final String owner;
@@ -57,69 +65,69 @@ final class HeldCore {
     }
   }
 
-  String key() {
+  public String key() {
     return key;
   }
 
-  String owner() {
+  public String owner() {
     return owner;
   }
 
-  LockMode mode() {
+  public LockMode mode() {
     return mode;
   }
 
-  Sequencer sequencer() {
+  public Sequencer sequencer() {
     return sequencer;
   }
 
-  long token() {
+  public long token() {
     return sequencer.fencingToken();
   }
 
-  boolean isSafe() {
+  public boolean isSafe() {
     // Whether it has ended is read last. An end is final, so everything was true at the moment when the lease was read.
     return session.isSafe() && doubts.get() == 0 && cause == null;
   }
 
-  Duration safeFor() {
+  public Duration safeFor() {
     Duration left = session.safeFor(); // First, as in isSafe.
     return doubts.get() == 0 && cause == null ? left : Duration.ZERO;
   }
 
-  void check() {
+  public void check() {
     if (!isSafe()) {
       String why = cause().map(Causes::text).orElse("it is being given up");
       throw Exceptions.of(ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " is not held: " + why);
     }
   }
 
-  Optional<EndCause> cause() {
+  public Optional<EndCause> cause() {
     EndCause over = session.whyOver(); // First, as in isSafe.
     EndCause own = cause;
     return Optional.ofNullable(own != null ? own : over);
   }
 
-  void onEnded(Consumer<EndCause> callback) {
+  public void onEnded(Consumer<EndCause> callback) {
     Objects.requireNonNull(callback, "callback");
     ended.thenAccept(why -> session.events().execute(() -> callback.accept(why)));
   }
 
-  CompletableFuture<EndCause> ended() {
+  public CompletableFuture<EndCause> ended() {
     return session.client.loop.shown(ended.copy());
   }
 
-  boolean release() {
+  public boolean release() {
     told.set(true);
     return Await.of(releaseInner());
   }
 
-  CompletableFuture<Boolean> releaseAsync() {
+  public CompletableFuture<Boolean> releaseAsync() {
     told.set(true);
     return session.client.loop.shown(releaseInner());
   }
 
-  void close() {
+  public void close() {
     boolean news = !told.getAndSet(true);
     try {
       Await.ending(releaseInner());
@@ -161,7 +169,7 @@ final class HeldCore {
   }
 
   /** Says that whoever has it knows how it ended. */
-  void acknowledge() {
+  public void acknowledge() {
     told.set(true);
   }
 
@@ -171,39 +179,39 @@ final class HeldCore {
   }
 
   /** Returns the demand that this hold is still valid, for a write. */
-  Guard guard() {
+  public Guard guard() {
     return Guard.newBuilder().setHeld(Wire.sequencer(sequencer)).build();
   }
 
-  SessionCore session() {
+  public SessionCore session() {
     return session;
   }
 
-  String fullKey() {
+  public String fullKey() {
     return sequencer.key();
   }
 
   /** Says that a call is under way by which somebody else may hold the lock: until {@link #undoubt} it is not safe. */
-  void doubt() {
+  public void doubt() {
     doubts.incrementAndGet();
   }
 
   /** Says that such a call passed it on, or that nobody will know: that the cluster does not have it any more is no loss then. */
-  void mayBePassedOn() {
+  public void mayBePassedOn() {
     passedOn = true;
   }
 
   /** Says that it is known what became of such a call; if it passed the hold on, that is noted, and the hold ended, before. */
-  void undoubt() {
+  public void undoubt() {
     doubts.decrementAndGet();
   }
 
-  boolean hasEnded() {
+  public boolean hasEnded() {
     return cause != null;
   }
 
   /** Ends it, once. The loop calls it. */
-  void end(EndCause why) {
+  public void end(EndCause why) {
     if (cause == null) {
       cause = why;
       session.holds.remove(this);
@@ -254,7 +262,7 @@ final class HeldCore {
   }
 
   /** One who acquired it did not take it: it is released unless somebody else has it. Any thread may call it. */
-  void unclaim() {
+  public void unclaim() {
     session.client.loop.run(() -> {
       if (--claims == 0) {
         releaseInner();
@@ -263,7 +271,7 @@ final class HeldCore {
   }
 
   /** Returns the one Held that users have of it, which the first who asks makes. */
-  synchronized Held shown(Function<HeldCore, Held> make) {
+  public synchronized Held shown(Function<HeldCore, Held> make) {
     if (shown == null) {
       shown = make.apply(this);
     }

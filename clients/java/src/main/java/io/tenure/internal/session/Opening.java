@@ -1,6 +1,11 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import com.google.protobuf.ByteString;
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.SessionChange;
+import io.tenure.SessionState;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Wire;
@@ -29,7 +34,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.Consumer;
 
 /** How a client comes by its sessions. */
-final class Opening {
+public final class Opening {
   private static final int SECRET_BYTES = 32;
 
   private static final long HOST_NANOS = 1_000_000_000L;
@@ -41,12 +46,12 @@ final class Opening {
   /** Takeovers that were begun, until somebody has the session or has given it up. */
   private final Set<CompletableFuture<SessionCore>> takeovers = new HashSet<>();
 
-  Opening(ClientCore core) {
+  public Opening(ClientCore core) {
     this.core = core;
   }
 
   /** Opens a session. One that nobody takes, for its caller gave up or the client closed, is ended. */
-  CompletableFuture<SessionCore> open(SessionPlan options, Duration wait, Consumer<SessionChange> listener) {
+  public CompletableFuture<SessionCore> open(SessionPlan options, Duration wait, Consumer<SessionChange> listener) {
     Calls.Patience patience = untilClosing(core.patience(wait), Applied.NO);
     Executor events = connecting(listener);
     Attempt attempt = new Attempt(patience, listener, events);
@@ -76,7 +81,7 @@ final class Opening {
   }
 
   /** Gives up the takeovers that nobody has got yet: their sessions are left to whoever has the tokens. */
-  void close() {
+  public void close() {
     for (CompletableFuture<SessionCore> resumed : List.copyOf(takeovers)) {
       resumed.completeExceptionally(Exceptions.with(ClientCore.closedError(), Applied.YES));
     }
@@ -254,7 +259,7 @@ final class Opening {
   }
 
   /** Goes on with a session of another process. One that nobody takes is left to whoever has its token. */
-  CompletableFuture<SessionCore> resume(String text, Duration wait, Consumer<SessionChange> listener) {
+  public CompletableFuture<SessionCore> resume(String text, Duration wait, Consumer<SessionChange> listener) {
     SessionToken token = SessionToken.parse(text);
     Executor events = connecting(listener);
     CompletableFuture<SessionCore> resumed = new CompletableFuture<>();

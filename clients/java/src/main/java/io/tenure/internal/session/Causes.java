@@ -1,5 +1,10 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.Applied;
+import io.tenure.CloseCause;
+import io.tenure.EndCause;
+import io.tenure.ErrorKind;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import java.util.Map;
 

@@ -1,9 +1,12 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import io.grpc.CallOptions;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
+import io.tenure.CloseCause;
+import io.tenure.ErrorKind;
+import io.tenure.TenureException;
 import io.tenure.internal.Backoff;
 import io.tenure.internal.BootClock;
 import io.tenure.internal.Futures;
@@ -31,7 +34,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * Keeps the sessions of a client alive over one KeepAlive stream. One renewal of each is under way at a time; one that
  * stays without verdict too long breaks the link, so that another member is tried. Only the loop touches it.
  */
-final class Keeper implements Link.Listener {
+public final class Keeper implements Link.Listener {
   private static final long TICK_NANOS = 25_000_000L;
   /** How many sessions one client can keep: what a member renews over one stream. */
   static final int SESSIONS_MAX = 131_072;
@@ -41,7 +44,7 @@ final class Keeper implements Link.Listener {
   private static final long SILENCE_MAX_NANOS = 5_000_000_000L;
   private static final long AGAIN_NANOS = 50_000_000L;
   /** How often the cluster is asked what a session still holds, in case the hint that a lock was lost never came. */
-  static final long RECONCILE_NANOS = 30_000_000_000L;
+  public static final long RECONCILE_NANOS = 30_000_000_000L;
 
   private final Loop loop;
   private final Link link;
@@ -106,7 +109,7 @@ final class Keeper implements Link.Listener {
     }
   }
 
-  int size() {
+  public int size() {
     return sessions.size();
   }
 
@@ -120,7 +123,7 @@ final class Keeper implements Link.Listener {
   }
 
   /** Renews the session at once: something made its life doubtful. */
-  void hurry(SessionCore session) {
+  public void hurry(SessionCore session) {
     Kept k = kept(session);
     if (k != null) {
       k.due = clock.nanos();
@@ -133,7 +136,7 @@ final class Keeper implements Link.Listener {
     return k != null && k.session == session ? k : null;
   }
 
-  void close() {
+  public void close() {
     sessions.clear();
     endStreams();
   }

@@ -1,4 +1,4 @@
-package io.tenure;
+package io.tenure.internal.session;
 
 import io.tenure.v1.Hold;
 import io.tenure.v1.Sequencer;
@@ -11,7 +11,7 @@ import java.util.Map;
  * name one number says which holds are gone. It is kept while a call is under way that may be told of one, and no longer: a request
  * that is made later finds what the cluster has then. Only the loop touches it.
  */
-final class LateAnswers {
+public final class LateAnswers {
   private final Map<String, Name> names = new HashMap<>();
 
   /** What is known under one name; tokens up to those numbers are gone. */
@@ -25,17 +25,17 @@ final class LateAnswers {
   }
 
   /** Says that a call may be told of a hold from now on. */
-  void ask(String fullKey, String owner) {
+  public void ask(String fullKey, String owner) {
     names.computeIfAbsent(Holds.place(fullKey, owner), n -> new Name()).asking++;
   }
 
   /** Says that it cannot any more. */
-  void asked(String fullKey, String owner) {
+  public void asked(String fullKey, String owner) {
     names.computeIfPresent(Holds.place(fullKey, owner), (name, n) -> --n.asking == 0 ? null : n);
   }
 
   /** Says that a hold ended here or is given back. */
-  void ended(Sequencer hold, String owner) {
+  public void ended(Sequencer hold, String owner) {
     Name n = names.get(Holds.place(hold.getKey(), owner));
     if (n != null) {
       n.ended = later(n.ended, hold.getFencingToken());
@@ -43,7 +43,7 @@ final class LateAnswers {
   }
 
   /** Says that a hold was lost, perhaps before its grant came. */
-  void lost(Sequencer hold, String owner) {
+  public void lost(Sequencer hold, String owner) {
     Name n = names.get(Holds.place(hold.getKey(), owner));
     if (n != null) {
       n.ended = later(n.ended, hold.getFencingToken() - 1);
@@ -52,7 +52,7 @@ final class LateAnswers {
   }
 
   /** Takes what the cluster says the session has: what was granted before and is not in it was lost, perhaps before its grant came. */
-  void shown(Truth truth) {
+  public void shown(Truth truth) {
     Map<String, Long> alive = new HashMap<>();
     for (Hold h : truth.holds()) {
       alive.put(Holds.place(h.getSequencer().getKey(), h.getOwner()), h.getSequencer().getFencingToken());
@@ -66,13 +66,13 @@ final class LateAnswers {
   }
 
   /** Whether a hold, or one that came after it, ended here, is given back, or was lost. */
-  boolean isEnded(Hold hold) {
+  public boolean isEnded(Hold hold) {
     Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
     return n != null && Long.compareUnsigned(hold.getSequencer().getFencingToken(), n.ended) <= 0;
   }
 
   /** Whether a hold did not end here and was lost: the cluster hinted so, or had it no more when it was asked. */
-  boolean isLost(Hold hold) {
+  public boolean isLost(Hold hold) {
     Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
     long token = hold.getSequencer().getFencingToken();
     return n != null && (n.lost != 0 && token == n.lost
@@ -84,7 +84,7 @@ final class LateAnswers {
   }
 
   /** Whether nothing is known of any name. */
-  boolean isEmpty() {
+  public boolean isEmpty() {
     return names.isEmpty();
   }
 }

@@ -1,5 +1,8 @@
-package io.tenure;
+package io.tenure.internal.session;
 
+import io.tenure.CloseCause;
+import io.tenure.SessionChange;
+import io.tenure.SessionState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
