@@ -79,7 +79,7 @@ public final class Agent implements AutoCloseable {
    * @return the registration
    */
   public Registration register(ServiceOptions service) {
-    return Await.of(registerInner(service));
+    return new Registration(Await.of(registerInner(service)));
   }
 
   /**
@@ -89,13 +89,13 @@ public final class Agent implements AutoCloseable {
    * @return a future of the registration
    */
   public CompletableFuture<Registration> registerAsync(ServiceOptions service) {
-    return client.core().loop.shown(registerInner(service), Registration::closeAsync);
+    return client.core().loop.shown(registerInner(service), Registration::new, RegistrationCore::closeAsync);
   }
 
-  private CompletableFuture<Registration> registerInner(ServiceOptions service) {
+  private CompletableFuture<RegistrationCore> registerInner(ServiceOptions service) {
     ClientCore core = client.core();
     return Futures.compose(core.read(AgentServiceGrpc.getGetAgentMethod(), GetAgentRequest::getDefaultInstance), r ->
-        Registration.open(core, new Registrar.AtAgent(core), service.withNode(r.getNode())));
+        RegistrationCore.open(core, new Registrar.AtAgent(core), service.withNode(r.getNode()).plan()));
   }
 
   /** Deregisters what was registered through it, and ends its threads. Closing it again does nothing. */

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Wire;
 import io.tenure.v1.Check;
 
 /**
@@ -19,6 +20,6 @@ public record CheckInfo(String id, String name, String node, String serviceId, S
     long createRevision, long modRevision) implements CatalogItem {
   static CheckInfo of(Check c) {
     return new CheckInfo(c.getCheckId(), c.getName(), c.getNode(), c.getServiceId(), c.getServiceName(),
-        CheckStatus.of(c.getStatus()), c.getOutput(), c.getCreateRevision(), c.getModRevision());
+        Wire.status(c.getStatus()), c.getOutput(), c.getCreateRevision(), c.getModRevision());
   }
 }

@@ -356,7 +356,7 @@ public final class Client implements AutoCloseable {
    * @return the registration
    */
   public Registration register(ServiceOptions service) {
-    return Await.of(registerInner(service));
+    return new Registration(Await.of(registerInner(service)));
   }
 
   /**
@@ -366,11 +366,11 @@ public final class Client implements AutoCloseable {
    * @return a future of the registration
    */
   public CompletableFuture<Registration> registerAsync(ServiceOptions service) {
-    return core.loop.shown(registerInner(service), Registration::closeAsync);
+    return core.loop.shown(registerInner(service), Registration::new, RegistrationCore::closeAsync);
   }
 
-  private CompletableFuture<Registration> registerInner(ServiceOptions service) {
-    return Registration.open(core, new Registrar.Catalog(core), service);
+  private CompletableFuture<RegistrationCore> registerInner(ServiceOptions service) {
+    return RegistrationCore.open(core, new Registrar.Catalog(core), service.plan());
   }
 
   /**
@@ -541,7 +541,7 @@ public final class Client implements AutoCloseable {
       for (SessionCore s : List.copyOf(core.sessions)) {
         s.end.close();
       }
-      for (Registration r : core.registrations) {
+      for (ClientCore.Kept r : core.registrations) {
         core.ends(r.ending());
       }
       CompletableFuture<Void> ends = CompletableFuture.allOf(core.endings.toArray(CompletableFuture[]::new));

@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.internal.session.HeldCore;
 import io.tenure.internal.session.SessionCore;
@@ -158,6 +159,6 @@ public final class Election {
   private CompletableFuture<Optional<Leader>> leaderInner() {
     return Futures.map(core.read(ElectionServiceGrpc.getGetLeaderMethod(),
         () -> GetLeaderRequest.newBuilder().setKey(core.namespace.key(key)).build()),
-        r -> r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty());
+        r -> r.hasLeader() ? Optional.of(Wire.leader(r.getLeader())) : Optional.empty());
   }
 }

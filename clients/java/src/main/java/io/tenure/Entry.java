@@ -18,14 +18,14 @@ final class Entry {
 
   private final ClientCore core;
   private final Registrar at;
-  private final ServiceOptions service;
+  private final ServicePlan service;
   private final Health health;
   private final ByteString key = ClientCore.randomBytes(ClientCore.ID_BYTES);
   private final Calls.Patience caller;
-  private final CompletableFuture<Registration> entered = new CompletableFuture<>();
+  private final CompletableFuture<RegistrationCore> entered = new CompletableFuture<>();
   private final CompletableFuture<Void> settled = new CompletableFuture<>();
 
-  private Entry(ClientCore core, Registrar at, ServiceOptions service, Health health) {
+  private Entry(ClientCore core, Registrar at, ServicePlan service, Health health) {
     this.core = core;
     this.at = at;
     this.service = service;
@@ -34,7 +34,7 @@ final class Entry {
   }
 
   /** Registers an instance, and keeps it registered. It waits until an earlier entry of the same instance has ended. */
-  static CompletableFuture<Registration> begin(ClientCore core, Registrar at, ServiceOptions service, Health health) {
+  static CompletableFuture<RegistrationCore> begin(ClientCore core, Registrar at, ServicePlan service, Health health) {
     return core.onLoop(() -> {
       Entry e = new Entry(core, at, service, health);
       e.queue();
@@ -80,7 +80,7 @@ final class Entry {
   }
 
   private void written() {
-    Registration r = new Registration(core, at, service, health);
+    RegistrationCore r = new RegistrationCore(core, at, service, health);
     core.registrations.add(r);
     if (core.closing) {
       entered.completeExceptionally(ClientCore.closedError());
@@ -95,14 +95,14 @@ final class Entry {
 
   private void failed(Throwable error) {
     boolean doubted = error instanceof TenureException t && t.applied() != Applied.NO;
-    if (!doubted || core.closed || core.registrations.stream().anyMatch(r -> r.isOf(service))) {
+    if (!doubted || core.closed || core.registrations.stream().anyMatch(r -> r.isOf(service.node(), service.id()))) {
       entered.completeExceptionally(error);
       settled.complete(null);
       return;
     }
     // The caller is told after that, so that another attempt of its own comes later.
     at.settle(service, health, key, SETTLE).whenComplete((done, unsettled) ->
-        new Registration(core, at, service, health).ending().whenComplete((v, e) -> {
+        new RegistrationCore(core, at, service, health).ending().whenComplete((v, e) -> {
           entered.completeExceptionally(error);
           settled.complete(null);
         }));

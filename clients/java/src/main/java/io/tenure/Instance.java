@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.Wire;
 import io.tenure.v1.Service;
 import io.tenure.v1.ServiceInstance;
 import java.util.List;
@@ -23,7 +24,7 @@ public record Instance(String service, String id, String node, String zone, Stri
     Map<String, String> meta, int weight, CheckStatus status) {
   static Instance of(ServiceInstance i) {
     Service s = i.getService();
-    CheckStatus status = CheckStatus.of(i.getStatus());
+    CheckStatus status = Wire.status(i.getStatus());
     int weight = status == CheckStatus.WARNING ? s.getWeights().getWarning() : s.getWeights().getPassing();
     return new Instance(s.getName(), s.getServiceId(), s.getNode(), i.getNode().getZone(),
         s.getAddress().isEmpty() ? i.getNode().getAddress() : s.getAddress(), s.getPort(), List.copyOf(s.getTagsList()),

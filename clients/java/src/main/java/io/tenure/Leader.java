@@ -1,6 +1,5 @@
 package io.tenure;
 
-import io.tenure.internal.Wire;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -11,10 +10,6 @@ import java.nio.charset.StandardCharsets;
  * @param candidates the number of candidates that wait
  */
 public record Leader(Sequencer sequencer, byte[] value, int candidates) {
-  static Leader of(io.tenure.v1.Leader l) {
-    return new Leader(Wire.sequencer(l.getHold().getSequencer()), l.getValue().toByteArray(), l.getCandidates());
-  }
-
   /** {@return the value as UTF-8 text} */
   public String text() {
     return new String(value, StandardCharsets.UTF_8);

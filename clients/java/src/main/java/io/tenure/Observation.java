@@ -5,6 +5,7 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
 import io.tenure.internal.Backoff;
 import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
 import io.tenure.internal.line.Connection;
 import io.tenure.internal.line.Errors;
 import io.tenure.internal.line.Silence;
@@ -200,7 +201,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
 
     @Override
     public boolean isSilent(long now) {
-      return now - heardAt > WatchOptions.SILENCE_MIN.toNanos();
+      return now - heardAt > Silence.MIN.toNanos();
     }
 
     @Override
@@ -234,7 +235,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
       asked = false;
       failures = 0;
       ready.add(new LeaderChange(
-          r.hasLeader() ? Optional.of(Leader.of(r.getLeader())) : Optional.empty(), r.getGap() || broken));
+          r.hasLeader() ? Optional.of(Wire.leader(r.getLeader())) : Optional.empty(), r.getGap() || broken));
       broken = false;
       deliver();
     }

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.grpc.MethodDescriptor;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
 import io.tenure.internal.line.Calls;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.AddAgentServiceRequest;
@@ -24,16 +25,16 @@ interface Registrar {
   Duration repeat();
 
   /** Writes instance and check, once for each key. If an error says that nothing was applied, neither was written. */
-  CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience);
+  CompletableFuture<Void> register(ServicePlan s, Health h, ByteString key, Calls.Patience patience);
 
   /** Ends when a register whose answer is lost will not be applied any more. */
-  CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait);
+  CompletableFuture<Void> settle(ServicePlan s, Health h, ByteString key, Duration wait);
 
   /** Writes how the check is, and whatever else is missing, within a time. */
-  CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait);
+  CompletableFuture<Void> report(ServicePlan s, Health h, Duration wait);
 
   /** Deletes instance and check. */
-  CompletableFuture<Void> deregister(ServiceOptions s, Duration wait);
+  CompletableFuture<Void> deregister(ServicePlan s, Duration wait);
 
   /** Registers in the catalog itself. What is there already changes nothing. */
   record Catalog(ClientCore core) implements Registrar {
@@ -46,7 +47,7 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience) {
+    public CompletableFuture<Void> register(ServicePlan s, Health h, ByteString key, Calls.Patience patience) {
       RegisterNodeRequest request = RegisterNodeRequest.newBuilder().setNode(Node.newBuilder().setName(s.node()))
           .setSkipNodeUpdate(true).addServices(s.service()).addChecks(s.check(h)).setOptions(once(key)).build();
       return change(CatalogServiceGrpc.getRegisterNodeMethod(), request, patience);
@@ -54,17 +55,17 @@ interface Registrar {
 
     /** Asks the same again: then the cluster has written it for certain, and does not do so later. */
     @Override
-    public CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait) {
+    public CompletableFuture<Void> settle(ServicePlan s, Health h, ByteString key, Duration wait) {
       return register(s, h, key, core.patience(wait));
     }
 
     @Override
-    public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
+    public CompletableFuture<Void> report(ServicePlan s, Health h, Duration wait) {
       return register(s, h, ClientCore.randomBytes(ClientCore.ID_BYTES), core.patience(wait));
     }
 
     @Override
-    public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
+    public CompletableFuture<Void> deregister(ServicePlan s, Duration wait) {
       return change(CatalogServiceGrpc.getDeregisterServiceMethod(), DeregisterServiceRequest.newBuilder()
           .setNode(s.node()).setServiceId(s.id()).setOptions(once(ClientCore.randomBytes(ClientCore.ID_BYTES))).build(), core.patience(wait));
     }
@@ -90,7 +91,7 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience) {
+    public CompletableFuture<Void> register(ServicePlan s, Health h, ByteString key, Calls.Patience patience) {
       CompletableFuture<Void> added = call(core, AgentServiceGrpc.getAddAgentServiceMethod(),
           AddAgentServiceRequest.newBuilder().setService(s.service()).addChecks(s.check(h)).build(), patience);
       // An agent keeps the status of a check that it had before.
@@ -99,7 +100,7 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait) {
+    public CompletableFuture<Void> settle(ServicePlan s, Health h, ByteString key, Duration wait) {
       return CompletableFuture.completedFuture(null); // What is removed at an agent is removed after what was added there.
     }
 
@@ -117,7 +118,7 @@ interface Registrar {
     }
 
     /** Ends when the catalog has the check. An agent that is cut off from the cluster writes it later. */
-    private CompletableFuture<Void> settled(ServiceOptions s, long since) {
+    private CompletableFuture<Void> settled(ServicePlan s, long since) {
       return Futures.repeat(() -> Futures.compose(core.read(AgentServiceGrpc.getListAgentChecksMethod(),
           () -> ListAgentChecksRequest.newBuilder().setServiceId(s.id()).build()), r -> {
             boolean in = r.getChecksList().stream()
@@ -132,13 +133,13 @@ interface Registrar {
           }), again -> again);
     }
 
-    private CompletableFuture<Void> reportOnce(ServiceOptions s, Health h, Calls.Patience patience) {
+    private CompletableFuture<Void> reportOnce(ServicePlan s, Health h, Calls.Patience patience) {
       return call(core, AgentServiceGrpc.getReportCheckMethod(), ReportCheckRequest.newBuilder()
-          .setCheckId(s.checkId()).setStatus(h.status().wire()).setOutput(h.output()).build(), patience);
+          .setCheckId(s.checkId()).setStatus(Wire.status(h.status())).setOutput(h.output()).build(), patience);
     }
 
     @Override
-    public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
+    public CompletableFuture<Void> report(ServicePlan s, Health h, Duration wait) {
       CompletableFuture<Void> told = new CompletableFuture<>();
       reportOnce(s, h, core.patience(wait)).whenComplete((v, error) -> {
         if (error != null && Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.CHECK_NOT_FOUND) {
@@ -153,7 +154,7 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
+    public CompletableFuture<Void> deregister(ServicePlan s, Duration wait) {
       return call(core, AgentServiceGrpc.getRemoveAgentServiceMethod(),
           RemoveAgentServiceRequest.newBuilder().setServiceId(s.id()).build(), core.patience(wait));
     }

@@ -2,10 +2,6 @@ package io.tenure;
 
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Wire;
-import io.tenure.v1.Check;
-import io.tenure.v1.CheckDefinition;
-import io.tenure.v1.Service;
-import io.tenure.v1.TtlCheck;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,18 +16,12 @@ public final class ServiceOptions {
   private static final int PORT_MAX = 65_535;
 
   private final String name;
-  private final Place place;
+  private final ServicePlan.Place place;
   private final List<String> tags;
   private final Map<String, String> meta;
-  private final Checked checked;
+  private final ServicePlan.Checked checked;
 
-  /** Where it is. */
-  private record Place(String id, String node, String address, int port) {}
-
-  /** How its check is kept. */
-  private record Checked(Duration ttl, String id, Supplier<Health> health) {}
-
-  private ServiceOptions(String name, Place place, List<String> tags, Map<String, String> meta, Checked checked) {
+  private ServiceOptions(String name, ServicePlan.Place place, List<String> tags, Map<String, String> meta, ServicePlan.Checked checked) {
     this.name = name;
     this.place = place;
     this.tags = tags;
@@ -49,18 +39,18 @@ public final class ServiceOptions {
     if (name.isEmpty()) {
       throw invalid("the service has no name");
     }
-    return new ServiceOptions(name, new Place(name, "", "", 0), List.of(), Map.of(), new Checked(TTL, "", null));
+    return new ServiceOptions(name, new ServicePlan.Place(name, "", "", 0), List.of(), Map.of(), new ServicePlan.Checked(TTL, "", null));
   }
 
   private static TenureException invalid(String text) {
     return Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, text);
   }
 
-  private ServiceOptions at(Place p) {
+  private ServiceOptions at(ServicePlan.Place p) {
     return new ServiceOptions(name, p, tags, meta, checked);
   }
 
-  private ServiceOptions checked(Checked c) {
+  private ServiceOptions checked(ServicePlan.Checked c) {
     return new ServiceOptions(name, place, tags, meta, c);
   }
 
@@ -71,7 +61,7 @@ public final class ServiceOptions {
    * @return new options
    */
   public ServiceOptions withId(String id) {
-    return at(new Place(Objects.requireNonNull(id, "id"), place.node, place.address, place.port));
+    return at(new ServicePlan.Place(Objects.requireNonNull(id, "id"), place.node(), place.address(), place.port()));
   }
 
   /**
@@ -81,7 +71,7 @@ public final class ServiceOptions {
    * @return new options
    */
   public ServiceOptions withNode(String node) {
-    return at(new Place(place.id, Objects.requireNonNull(node, "node"), place.address, place.port));
+    return at(new ServicePlan.Place(place.id(), Objects.requireNonNull(node, "node"), place.address(), place.port()));
   }
 
   /**
@@ -91,7 +81,7 @@ public final class ServiceOptions {
    * @return new options
    */
   public ServiceOptions withAddress(String address) {
-    return at(new Place(place.id, place.node, Objects.requireNonNull(address, "address"), place.port));
+    return at(new ServicePlan.Place(place.id(), place.node(), Objects.requireNonNull(address, "address"), place.port()));
   }
 
   /**
@@ -105,7 +95,7 @@ public final class ServiceOptions {
     if (port < 0 || port > PORT_MAX) {
       throw invalid("the port " + port + " is not one of 0 to " + PORT_MAX);
     }
-    return at(new Place(place.id, place.node, place.address, port));
+    return at(new ServicePlan.Place(place.id(), place.node(), place.address(), port));
   }
 
   /**
@@ -142,7 +132,7 @@ public final class ServiceOptions {
     if (ttl.compareTo(TTL_MIN) < 0) {
       throw invalid("the TTL of a check is " + Wire.text(ttl) + "; at least " + Wire.text(TTL_MIN) + " is needed");
     }
-    return checked(new Checked(ttl, checked.id, checked.health));
+    return checked(new ServicePlan.Checked(ttl, checked.id(), checked.health()));
   }
 
   /**
@@ -152,7 +142,7 @@ public final class ServiceOptions {
    * @return new options
    */
   public ServiceOptions withCheckId(String id) {
-    return checked(new Checked(checked.ttl, Objects.requireNonNull(id, "id"), checked.health));
+    return checked(new ServicePlan.Checked(checked.ttl(), Objects.requireNonNull(id, "id"), checked.health()));
   }
 
   /**
@@ -164,39 +154,10 @@ public final class ServiceOptions {
    * @return new options
    */
   public ServiceOptions withHealth(Supplier<Health> health) {
-    return checked(new Checked(checked.ttl, checked.id, Objects.requireNonNull(health, "health")));
+    return checked(new ServicePlan.Checked(checked.ttl(), checked.id(), Objects.requireNonNull(health, "health")));
   }
 
-  String id() {
-    return place.id;
-  }
-
-  String node() {
-    return place.node;
-  }
-
-  Duration ttl() {
-    return checked.ttl;
-  }
-
-  String checkId() {
-    return checked.id.isEmpty() ? "service:" + place.id : checked.id;
-  }
-
-  Supplier<Health> health() {
-    return checked.health;
-  }
-
-  /** Returns the instance as the API has it. */
-  Service service() {
-    return Service.newBuilder().setServiceId(place.id).setName(name).setAddress(place.address).setPort(place.port)
-        .addAllTags(tags).putAllMeta(meta).build();
-  }
-
-  /** Returns its check as the API has it. */
-  Check check(Health h) {
-    return Check.newBuilder().setCheckId(checkId()).setName("Service " + name).setServiceId(place.id)
-        .setStatus(h.status().wire()).setOutput(h.output()).setKind("ttl").setDefinition(CheckDefinition.newBuilder()
-            .setTtl(TtlCheck.newBuilder().setTtl(Wire.duration(checked.ttl)))).build();
+  ServicePlan plan() {
+    return new ServicePlan(name, place, tags, meta, checked);
   }
 }

@@ -52,7 +52,7 @@ public record WatchEvent(
         e.hasHold() || e.hasPlace() ? Optional.of(owner) : Optional.empty(),
         e.hasHold() ? Optional.of(Wire.sequencer(e.getHold().getSequencer())) : Optional.empty(),
         CatalogItems.of(e), e.getType() == EventType.EVENT_TYPE_CHECK_STATUS
-            ? Optional.of(CheckStatus.of(e.getPreviousStatus())) : Optional.empty(),
+            ? Optional.of(Wire.status(e.getPreviousStatus())) : Optional.empty(),
         cause(e), e.getReason());
   }
 

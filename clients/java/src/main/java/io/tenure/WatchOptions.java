@@ -2,6 +2,7 @@ package io.tenure;
 
 import io.tenure.internal.Namespace;
 import io.tenure.internal.Wire;
+import io.tenure.internal.line.Silence;
 import io.tenure.v1.WatchRequest;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,9 +15,6 @@ import java.util.Objects;
  * otherwise: the last of them counts. Immutable.
  */
 public final class WatchOptions {
-  /** How long a member may say nothing, unless it was asked to say something less often. */
-  static final Duration SILENCE_MIN = Duration.ofSeconds(15);
-
   /** What a member allows; it refuses more. */
   private static final Duration PROGRESS_MAX = Duration.ofMinutes(10);
 
@@ -252,7 +250,7 @@ public final class WatchOptions {
   /** Returns after how long a member that says nothing is left. */
   Duration silenceMax() {
     long nanos = 3 * Math.min(PROGRESS_MAX.toNanos(), Wire.nanos(progress));
-    return Duration.ofNanos(Math.max(SILENCE_MIN.toNanos(), nanos));
+    return Duration.ofNanos(Math.max(Silence.MIN.toNanos(), nanos));
   }
 
   /** Whether the current state comes first. */

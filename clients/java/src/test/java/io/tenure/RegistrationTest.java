@@ -183,23 +183,23 @@ final class RegistrationTest extends WithFakeMember {
     }
 
     @Override
-    public CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience) {
+    public CompletableFuture<Void> register(ServicePlan s, Health h, ByteString key, Calls.Patience patience) {
       return end();
     }
 
     @Override
-    public CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait) {
+    public CompletableFuture<Void> settle(ServicePlan s, Health h, ByteString key, Duration wait) {
       return end();
     }
 
     @Override
-    public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
+    public CompletableFuture<Void> report(ServicePlan s, Health h, Duration wait) {
       reports.add(h);
       return end();
     }
 
     @Override
-    public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
+    public CompletableFuture<Void> deregister(ServicePlan s, Duration wait) {
       return end();
     }
   }
@@ -207,8 +207,8 @@ final class RegistrationTest extends WithFakeMember {
   @Test
   void aFaultInAReportStopsNeitherTheNextNorItsCaller() throws Exception {
     Faulty at = new Faulty();
-    ServiceOptions often = service("a").withTtl(Duration.ofSeconds(1));
-    Registration r = new Registration(client.core(), at, often, Health.passing());
+    ServicePlan often = service("a").withTtl(Duration.ofSeconds(1)).plan();
+    RegistrationCore r = new RegistrationCore(client.core(), at, often, Health.passing());
     at.fault.set(new IllegalStateException("a fault"));
     r.begin();
     next(at.reports);

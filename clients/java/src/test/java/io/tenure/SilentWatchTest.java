@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import io.grpc.stub.StreamObserver;
+import io.tenure.internal.line.Silence;
 import io.tenure.v1.Event;
 import io.tenure.v1.EventType;
 import io.tenure.v1.WatchEvents;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 /** A member begins a watch, and then says nothing: it may be cut off from the others. */
 final class SilentWatchTest extends WithFakeMember {
-  private static final long SILENCE_SECONDS = WatchOptions.SILENCE_MIN.toSeconds() + 1;
+  private static final long SILENCE_SECONDS = Silence.MIN.toSeconds() + 1;
 
   private final BlockingQueue<StreamObserver<WatchResponse>> streams = new LinkedBlockingQueue<>();
 

@@ -1,5 +1,7 @@
 package io.tenure.internal;
 
+import io.tenure.CheckStatus;
+import io.tenure.Leader;
 import io.tenure.LockMode;
 import io.tenure.Sequencer;
 import java.math.BigDecimal;
@@ -53,6 +55,27 @@ public final class Wire {
       case EXCLUSIVE -> io.tenure.v1.LockMode.LOCK_MODE_EXCLUSIVE;
       case SHARED -> io.tenure.v1.LockMode.LOCK_MODE_SHARED;
       case SEMAPHORE -> io.tenure.v1.LockMode.LOCK_MODE_SEMAPHORE;
+    };
+  }
+
+  public static Leader leader(io.tenure.v1.Leader l) {
+    return new Leader(sequencer(l.getHold().getSequencer()), l.getValue().toByteArray(), l.getCandidates());
+  }
+
+  /** Returns a status of a check. One that this version does not know is taken for CRITICAL. */
+  public static CheckStatus status(io.tenure.v1.CheckStatus status) {
+    return switch (status) {
+      case CHECK_STATUS_PASSING -> CheckStatus.PASSING;
+      case CHECK_STATUS_WARNING -> CheckStatus.WARNING;
+      default -> CheckStatus.CRITICAL;
+    };
+  }
+
+  public static io.tenure.v1.CheckStatus status(CheckStatus status) {
+    return switch (status) {
+      case PASSING -> io.tenure.v1.CheckStatus.CHECK_STATUS_PASSING;
+      case WARNING -> io.tenure.v1.CheckStatus.CHECK_STATUS_WARNING;
+      case CRITICAL -> io.tenure.v1.CheckStatus.CHECK_STATUS_CRITICAL;
     };
   }
 

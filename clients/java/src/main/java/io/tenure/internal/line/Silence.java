@@ -1,6 +1,7 @@
 package io.tenure.internal.line;
 
 import io.tenure.internal.Loop;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -11,6 +12,8 @@ import java.util.Set;
  * have been read yet: time is counted in looks, and those that were missed are not made up for. Only the loop touches it.
  */
 public final class Silence {
+  /** How long a member may say nothing, unless it was asked to say something less often. */
+  public static final Duration MIN = Duration.ofSeconds(15);
   /** How often it looks, at most. */
   public static final long LOOK_NANOS = 250_000_000L;
 

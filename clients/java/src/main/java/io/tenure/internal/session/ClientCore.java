@@ -6,7 +6,6 @@ import io.grpc.MethodDescriptor;
 import io.tenure.Applied;
 import io.tenure.ConnectionString;
 import io.tenure.ErrorKind;
-import io.tenure.Registration;
 import io.tenure.TenureException;
 import io.tenure.internal.BootClock;
 import io.tenure.internal.Exceptions;
@@ -63,7 +62,7 @@ public final class ClientCore implements Link.Listener {
   public final Set<CompletableFuture<Void>> endings = new HashSet<>();
   public final Set<AutoCloseable> parts = new HashSet<>();
   /** What a client that closes deregisters. */
-  public final Set<Registration> registrations = ConcurrentHashMap.newKeySet();
+  public final Set<Kept> registrations = ConcurrentHashMap.newKeySet();
   /** By node and instance, the registration that began last, until it is settled. */
   public final Map<String, CompletableFuture<Void>> entries = new HashMap<>();
   /** No session begins any more. What runs goes on, until it is closed. */
@@ -77,6 +76,15 @@ public final class ClientCore implements Link.Listener {
   private CompletableFuture<?> doubt = CompletableFuture.completedFuture(null);
   /** The last call that asked for the members. */
   private CompletableFuture<?> asked = CompletableFuture.completedFuture(null);
+
+  /** A registration that is kept. */
+  public interface Kept {
+    /** Whether it keeps the instance with this id on this node. */
+    boolean isOf(String node, String id);
+
+    /** Closes it; the future ends on the loop, however that went. */
+    CompletableFuture<Void> ending();
+  }
 
   public ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security) {
     this(at, callTimeout, attemptTimeout, clock, security, System.getenv());
