@@ -3,6 +3,8 @@ package io.tenure;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.catalog.Registrar;
+import io.tenure.internal.catalog.RegistrationCore;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.v1.AgentServiceGrpc;
 import io.tenure.v1.GetAgentRequest;

@@ -6,6 +6,7 @@ import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Loop;
 import io.tenure.internal.session.ClientCore;
+import io.tenure.internal.watch.Filling;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

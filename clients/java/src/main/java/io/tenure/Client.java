@@ -5,6 +5,8 @@ import io.tenure.internal.BootClock;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Wire;
+import io.tenure.internal.catalog.Registrar;
+import io.tenure.internal.catalog.RegistrationCore;
 import io.tenure.internal.line.Connection;
 import io.tenure.internal.line.Security;
 import io.tenure.internal.session.ClientCore;

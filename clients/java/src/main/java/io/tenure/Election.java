@@ -7,6 +7,7 @@ import io.tenure.internal.Wire;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.internal.session.HeldCore;
 import io.tenure.internal.session.SessionCore;
+import io.tenure.internal.watch.Observation;
 import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.GetLeaderRequest;
 import java.nio.charset.StandardCharsets;

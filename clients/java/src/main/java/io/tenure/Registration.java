@@ -1,5 +1,6 @@
 package io.tenure;
 
+import io.tenure.internal.catalog.RegistrationCore;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 

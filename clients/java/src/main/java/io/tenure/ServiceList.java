@@ -6,6 +6,7 @@ import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Loop;
 import io.tenure.internal.session.ClientCore;
+import io.tenure.internal.watch.Filling;
 import io.tenure.v1.CatalogServiceGrpc;
 import io.tenure.v1.Event;
 import io.tenure.v1.ListInstancesRequest;

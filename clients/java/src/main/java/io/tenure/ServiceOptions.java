@@ -2,6 +2,7 @@ package io.tenure;
 
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Wire;
+import io.tenure.internal.catalog.ServicePlan;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
+import io.tenure.internal.watch.Observation;
 import io.tenure.v1.WatchProgress;
 import io.tenure.v1.WatchResponse;
 import java.util.ArrayList;

@@ -1,8 +1,10 @@
-package io.tenure;
+package io.tenure.internal.watch;
 
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
+import io.tenure.LeaderChange;
+import io.tenure.TenureException;
 import io.tenure.internal.Backoff;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Wire;
@@ -22,7 +24,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 
 /** One observer of an election. After a break the present leader comes again, marked as a gap. Only the loop touches it. */
-final class Observation implements Flow.Subscription, AutoCloseable {
+public final class Observation implements Flow.Subscription, AutoCloseable {
   /** How often a member is asked who leads. It has nothing to tell while that does not change, and may be cut off from the others. */
   private static final long ASK_NANOS = 5_000_000_000L;
   /** How long it may take to answer that. */
@@ -32,7 +34,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   private final String key;
   private final Flow.Subscriber<? super LeaderChange> subscriber;
   /** Where the subscriber is told everything. */
-  final Executor calls;
+  public final Executor calls;
   private final Deque<LeaderChange> ready = new ArrayDeque<>();
   private final Runnable next = this::connect;
   private Stream stream;
@@ -42,14 +44,14 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   private boolean broken;
   private int failures;
 
-  Observation(ClientCore core, String key, Flow.Subscriber<? super LeaderChange> subscriber) {
+  public Observation(ClientCore core, String key, Flow.Subscriber<? super LeaderChange> subscriber) {
     this.core = core;
     this.key = key;
     this.subscriber = subscriber;
     this.calls = core.loop.serial();
   }
 
-  void start() {
+  public void start() {
     calls.execute(() -> {
       try {
         subscriber.onSubscribe(this);

@@ -1,7 +1,11 @@
-package io.tenure;
+package io.tenure.internal.catalog;
 
 import com.google.protobuf.ByteString;
 import io.grpc.MethodDescriptor;
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.Health;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.Wire;
@@ -20,7 +24,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /** Where a registration is kept: an agent or the catalog. */
-interface Registrar {
+public interface Registrar {
   /** How often a report is due that says nothing new. */
   Duration repeat();
 

@@ -1,12 +1,14 @@
-package io.tenure;
+package io.tenure.internal.watch;
 
+import io.tenure.TenureException;
+import io.tenure.Watch;
 import java.util.concurrent.CompletableFuture;
 
 /**
  * Whether a local copy that a watch feeds is filled, and who waits for that. When the last of them gives up before it is filled, the watch is closed,
  * and the next one who waits begins another. Any thread can use it.
  */
-final class Filling {
+public final class Filling {
   private final CompletableFuture<Void> filled = new CompletableFuture<>();
   // Guarded by this, as what follows; anybody may read the volatile ones.
   private int waiting;
@@ -14,7 +16,7 @@ final class Filling {
   private volatile boolean closed;
 
   /** Waits until the copy is filled. If no watch feeds it, {@code begin} is run, which names one by {@link #feed}. */
-  synchronized CompletableFuture<Void> await(Runnable begin) {
+  public synchronized CompletableFuture<Void> await(Runnable begin) {
     if (watch == null && !closed) {
       begin.run();
     }
@@ -38,7 +40,7 @@ final class Filling {
   }
 
   /** Puts a watch in the place of the one before, null for none; returns false if that feeds the copy no longer. */
-  synchronized boolean feed(Watch before, Watch next) {
+  public synchronized boolean feed(Watch before, Watch next) {
     boolean wanted = !closed && watch == before;
     if (wanted) {
       watch = next;
@@ -47,12 +49,12 @@ final class Filling {
   }
 
   /** Whether this watch feeds the copy. */
-  boolean isFedBy(Watch w) {
+  public boolean isFedBy(Watch w) {
     return watch == w;
   }
 
   /** Says that the copy is filled, by the watch that feeds it. */
-  void fill(Watch by) {
+  public void fill(Watch by) {
     synchronized (this) {
       if (watch != by) {
         return;
@@ -61,17 +63,17 @@ final class Filling {
     }
   }
 
-  boolean isFilled() {
+  public boolean isFilled() {
     return filled.isDone() && !filled.isCompletedExceptionally();
   }
 
   /** Says that the copy will not be filled any more, unless it is. */
-  void fail(TenureException why) {
+  public void fail(TenureException why) {
     filled.completeExceptionally(why);
   }
 
   /** Closes the watch; whoever waits fails. */
-  void close(TenureException why) {
+  public void close(TenureException why) {
     Watch last;
     synchronized (this) {
       closed = true;
@@ -83,7 +85,7 @@ final class Filling {
     }
   }
 
-  boolean isClosed() {
+  public boolean isClosed() {
     return closed;
   }
 }

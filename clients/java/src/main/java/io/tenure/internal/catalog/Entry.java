@@ -1,6 +1,10 @@
-package io.tenure;
+package io.tenure.internal.catalog;
 
 import com.google.protobuf.ByteString;
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.Health;
+import io.tenure.TenureException;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.line.Calls;

@@ -1,5 +1,7 @@
-package io.tenure;
+package io.tenure.internal.catalog;
 
+import io.tenure.Health;
+import io.tenure.ServiceOptions;
 import io.tenure.internal.Wire;
 import io.tenure.v1.Check;
 import io.tenure.v1.CheckDefinition;
@@ -11,12 +13,12 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /** What is to be registered; see {@link ServiceOptions}. */
-record ServicePlan(String name, Place place, List<String> tags, Map<String, String> meta, Checked checked) {
+public record ServicePlan(String name, Place place, List<String> tags, Map<String, String> meta, Checked checked) {
   /** Where it is. */
-  record Place(String id, String node, String address, int port) {}
+  public record Place(String id, String node, String address, int port) {}
 
   /** How its check is kept. An empty id stands for the default, and a null function for what the program sets. */
-  record Checked(Duration ttl, String id, Supplier<Health> health) {}
+  public record Checked(Duration ttl, String id, Supplier<Health> health) {}
 
   String id() {
     return place.id;

@@ -1,5 +1,10 @@
-package io.tenure;
+package io.tenure.internal.catalog;
 
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.Health;
+import io.tenure.Registration;
+import io.tenure.TenureException;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
@@ -12,7 +17,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledFuture;
 
 /** What keeps an instance of a service registered; see {@link Registration}. Any thread can use it. */
-final class RegistrationCore implements ClientCore.Kept {
+public final class RegistrationCore implements ClientCore.Kept {
   /** Bounds one report, and how long closing tries to deregister. */
   private static final Duration REPORT = Duration.ofSeconds(5);
   private static final Duration CLOSE = Duration.ofSeconds(4);
@@ -34,7 +39,7 @@ final class RegistrationCore implements ClientCore.Kept {
   private ScheduledFuture<?> next;
 
   /** One that is in the catalog, or may be there. */
-  RegistrationCore(ClientCore core, Registrar at, ServicePlan service, Health health) {
+  public RegistrationCore(ClientCore core, Registrar at, ServicePlan service, Health health) {
     this.core = core;
     this.at = at;
     this.service = service;
@@ -45,7 +50,7 @@ final class RegistrationCore implements ClientCore.Kept {
   }
 
   /** Registers an instance, and keeps it registered. */
-  static CompletableFuture<RegistrationCore> open(ClientCore core, Registrar at, ServicePlan service) {
+  public static CompletableFuture<RegistrationCore> open(ClientCore core, Registrar at, ServicePlan service) {
     if (service.node().isEmpty()) {
       return CompletableFuture.failedFuture(
           Exceptions.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "the service has no node: use withNode"));
@@ -56,7 +61,7 @@ final class RegistrationCore implements ClientCore.Kept {
   }
 
   /** Begins to keep it registered. */
-  void begin() {
+  public void begin() {
     turn.execute(this::schedule);
   }
 
@@ -79,27 +84,27 @@ final class RegistrationCore implements ClientCore.Kept {
     return answer;
   }
 
-  String node() {
+  public String node() {
     return service.node();
   }
 
-  String id() {
+  public String id() {
     return service.id();
   }
 
-  String checkId() {
+  public String checkId() {
     return service.checkId();
   }
 
-  Optional<TenureException> failure() {
+  public Optional<TenureException> failure() {
     return Optional.ofNullable(failure);
   }
 
-  void set(Health now) {
+  public void set(Health now) {
     Await.of(setInner(now));
   }
 
-  CompletableFuture<Void> setAsync(Health now) {
+  public CompletableFuture<Void> setAsync(Health now) {
     return core.loop.shown(setInner(now));
   }
 
@@ -186,11 +191,11 @@ final class RegistrationCore implements ClientCore.Kept {
     last = core.clock.nanos();
   }
 
-  void close() {
+  public void close() {
     Await.ending(closeInner());
   }
 
-  CompletableFuture<Void> closeAsync() {
+  public CompletableFuture<Void> closeAsync() {
     return core.loop.shown(closeInner());
   }
 
