@@ -12,12 +12,8 @@ import io.tenure.internal.RequestIds;
 import io.tenure.internal.line.Errors;
 import io.tenure.internal.line.Link;
 import io.tenure.internal.line.Rebalance;
-import io.tenure.internal.session.LateAnswers;
-import io.tenure.internal.session.Lease;
 import io.tenure.internal.session.SessionToken;
-import io.tenure.internal.session.Truth;
 import io.tenure.v1.ErrorReason;
-import io.tenure.v1.Hold;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -91,45 +87,6 @@ final class PartsTest {
       assertEquals(List.of(ErrorKind.INVALID_ARGUMENT, Applied.NO), List.of(e.kind(), e.applied()));
     }
     assertThrows(TenureException.class, () -> LockOptions.semaphore(0));
-  }
-
-  @Test
-  void aLeaseEndsBeforeTheTtlCountedFromTheSending() {
-    Lease l = new Lease();
-    assertFalse(l.isSafe(0));
-    Duration ttl = Duration.ofSeconds(10);
-    l.acknowledged(1_000, ttl);
-    long until = 1_000 + ttl.toNanos() - Duration.ofMillis(200).toNanos();
-    assertTrue(l.isSafe(until - 1));
-    assertFalse(l.isSafe(until));
-    assertEquals(Duration.ZERO, l.left(until));
-    // A late answer to an older renewal takes nothing back.
-    l.acknowledged(500, ttl);
-    assertEquals(until, l.safeUntil());
-    l.again();
-    l.acknowledged(0, Duration.ZERO);
-    assertTrue(l.isSafe(Long.MAX_VALUE - 1));
-    l.end();
-    assertFalse(l.isSafe(2_000));
-    assertEquals(Duration.ofMillis(50).toNanos(), Lease.marginNanos(Duration.ofSeconds(2)));
-  }
-
-  @Test
-  void aLeaseThatWasSeenToRunOutIsNotBelievedAgainBeforeItsHoldsHaveEnded() {
-    Lease l = new Lease();
-    assertFalse(l.isOver(0));
-    l.acknowledged(0, Duration.ofSeconds(10));
-    long late = Duration.ofSeconds(11).toNanos();
-    assertFalse(l.isOver(0));
-    assertTrue(l.isOver(late));
-    // The answer to a renewal comes after somebody asked, and before the loop looked.
-    l.acknowledged(late, Duration.ofSeconds(10));
-    assertFalse(l.isSafe(late));
-    assertEquals(Duration.ZERO, l.left(late));
-    l.again();
-    assertTrue(l.isSafe(late));
-    l.end();
-    assertFalse(l.isSafe(late));
   }
 
   @Test
@@ -281,53 +238,5 @@ final class PartsTest {
     gate.check(second);
     assertThrows(TenureException.StaleToken.class, () -> gate.check(first));
     gate.check(new Sequencer("other", 1, "5f0c1d5e-8d7a-4a5b-9a39-0d3a5a3f2b11", 3, ""));
-  }
-
-  private static Hold hold(long token) {
-    return Hold.newBuilder().setOwner("o").setSequencer(
-        io.tenure.v1.Sequencer.newBuilder().setKey("k").setLockIndex(1).setFencingToken(token)).build();
-  }
-
-  @Test
-  void whatTheClusterHadNoMoreWasLostUnlessItEndedHere() {
-    LateAnswers late = new LateAnswers();
-    late.ask("k", "o");
-    late.ended(hold(5).getSequencer(), "o");
-    late.shown(new Truth(List.of(hold(8)), List.of(), 9, 9));
-    assertFalse(late.isLost(hold(5)) || late.isLost(hold(8)) || late.isLost(hold(10)) || late.isLost(hold(-1)));
-    assertTrue(late.isEnded(hold(5)));
-    assertTrue(late.isLost(hold(7)) && late.isLost(hold(9)));
-    late.shown(new Truth(List.of(), List.of(), 6, 6)); // It comes late itself.
-    assertFalse(late.isLost(hold(8)));
-    late.shown(new Truth(List.of(), List.of(), 9, 9));
-    assertTrue(late.isLost(hold(8)));
-    late.asked("k", "o");
-    late.ask("k", "o");
-    assertFalse(late.isLost(hold(8))); // A new request finds what there is now.
-  }
-
-  @Test
-  void aLateAnswerIsKnownForAsLongAsItMayCome() {
-    LateAnswers late = new LateAnswers();
-    late.lost(hold(7).getSequencer(), "o");
-    late.ended(hold(7).getSequencer(), "o");
-    assertTrue(late.isEmpty()); // Nobody asks.
-    late.ask("k", "o");
-    late.ask("k", "o");
-    late.ended(hold(7).getSequencer(), "o");
-    late.lost(hold(9).getSequencer(), "o");
-    late.lost(hold(8).getSequencer(), "o");
-    late.asked("k", "o");
-    for (long token : new long[] {5, 7, 8}) {
-      assertTrue(late.isEnded(hold(token)));
-      assertFalse(late.isLost(hold(token)));
-    }
-    assertTrue(late.isLost(hold(9)));
-    for (long token : new long[] {10, -1}) {
-      assertFalse(late.isEnded(hold(token)) || late.isLost(hold(token))); // A token has no sign.
-    }
-    late.asked("k", "o");
-    assertTrue(late.isEmpty());
-    assertFalse(late.isEnded(hold(7)));
   }
 }

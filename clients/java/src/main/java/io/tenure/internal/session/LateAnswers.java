@@ -35,7 +35,7 @@ public final class LateAnswers {
   }
 
   /** Says that a hold ended here or is given back. */
-  public void ended(Sequencer hold, String owner) {
+  void ended(Sequencer hold, String owner) {
     Name n = names.get(Holds.place(hold.getKey(), owner));
     if (n != null) {
       n.ended = later(n.ended, hold.getFencingToken());
@@ -43,7 +43,7 @@ public final class LateAnswers {
   }
 
   /** Says that a hold was lost, perhaps before its grant came. */
-  public void lost(Sequencer hold, String owner) {
+  void lost(Sequencer hold, String owner) {
     Name n = names.get(Holds.place(hold.getKey(), owner));
     if (n != null) {
       n.ended = later(n.ended, hold.getFencingToken() - 1);
@@ -52,7 +52,7 @@ public final class LateAnswers {
   }
 
   /** Takes what the cluster says the session has: what was granted before and is not in it was lost, perhaps before its grant came. */
-  public void shown(Truth truth) {
+  void shown(Truth truth) {
     Map<String, Long> alive = new HashMap<>();
     for (Hold h : truth.holds()) {
       alive.put(Holds.place(h.getSequencer().getKey(), h.getOwner()), h.getSequencer().getFencingToken());
@@ -66,13 +66,13 @@ public final class LateAnswers {
   }
 
   /** Whether a hold, or one that came after it, ended here, is given back, or was lost. */
-  public boolean isEnded(Hold hold) {
+  boolean isEnded(Hold hold) {
     Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
     return n != null && Long.compareUnsigned(hold.getSequencer().getFencingToken(), n.ended) <= 0;
   }
 
   /** Whether a hold did not end here and was lost: the cluster hinted so, or had it no more when it was asked. */
-  public boolean isLost(Hold hold) {
+  boolean isLost(Hold hold) {
     Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
     long token = hold.getSequencer().getFencingToken();
     return n != null && (n.lost != 0 && token == n.lost
@@ -84,7 +84,7 @@ public final class LateAnswers {
   }
 
   /** Whether nothing is known of any name. */
-  public boolean isEmpty() {
+  boolean isEmpty() {
     return names.isEmpty();
   }
 }

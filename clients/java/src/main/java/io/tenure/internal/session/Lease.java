@@ -7,7 +7,7 @@ import java.time.Duration;
  * side counts from when it sent it, less a margin for clocks of different rate, and so always ends first. The idea is
  * Chubby's local lease (Burrows, OSDI 2006).
  */
-public final class Lease {
+final class Lease {
   /** A session without TTL is believed until the cluster says that it ended. */
   static final long NEVER = Long.MAX_VALUE;
 
@@ -20,12 +20,12 @@ public final class Lease {
   /** Whether somebody saw that it ran out. What was told about it stays true until the loop has dealt with it. */
   private volatile boolean ranOut;
 
-  public static long marginNanos(Duration ttl) {
+  static long marginNanos(Duration ttl) {
     return Math.max(MARGIN_MIN_NANOS, ttl.toNanos() / MARGIN_SHARE);
   }
 
   /** Takes note of an acknowledged renewal that was sent at that time. An older one changes nothing. */
-  public synchronized void acknowledged(long sentAt, Duration ttl) {
+  synchronized void acknowledged(long sentAt, Duration ttl) {
     long until = ttl.isZero() ? NEVER : sentAt + ttl.toNanos() - marginNanos(ttl);
     if (until > safeUntil) {
       safeUntil = until;
@@ -33,21 +33,21 @@ public final class Lease {
   }
 
   /** Ends the lease for good. */
-  public synchronized void end() {
+  synchronized void end() {
     safeUntil = NOT_BEGUN;
   }
 
   /** Forgets that it ran out: all that hung on it has ended, and it may be believed again. */
-  public synchronized void again() {
+  synchronized void again() {
     ranOut = false;
   }
 
-  public long safeUntil() {
+  long safeUntil() {
     return safeUntil;
   }
 
   /** Reports whether it is believed. Once it was not, it is not until {@link #again}. */
-  public boolean isSafe(long now) {
+  boolean isSafe(long now) {
     if (ranOut) {
       return false;
     }
@@ -55,7 +55,7 @@ public final class Lease {
   }
 
   /** Reports whether it began and ran out. */
-  public boolean isOver(long now) {
+  boolean isOver(long now) {
     return !isSafe(now) && ranOut;
   }
 
@@ -69,7 +69,7 @@ public final class Lease {
   }
 
   /** Returns for how long the session can still be believed; zero when it cannot. */
-  public Duration left(long now) {
+  Duration left(long now) {
     long until = safeUntil;
     if (!isSafe(now)) {
       return Duration.ZERO;

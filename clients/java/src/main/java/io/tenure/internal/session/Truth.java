@@ -18,7 +18,7 @@ import java.util.function.Function;
  * @param since the revision of the first page; what was granted after it may be missing
  * @param until the revision of the last page
  */
-public record Truth(List<Hold> holds, List<Place> places, long since, long until) {
+record Truth(List<Hold> holds, List<Place> places, long since, long until) {
 
   /** Asks for the truth page by page. It fails as the first page does that fails. */
   static CompletableFuture<Truth> ask(
