@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.internal.Await;
 import io.tenure.internal.Futures;
 import io.tenure.internal.session.ClientCore;
+import io.tenure.internal.watch.KeysWanted;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -95,7 +96,7 @@ public final class Barrier {
 
   private CompletableFuture<Void> awaitInner(Optional<Duration> wait) {
     CompletableFuture<Map<String, KeyValue>> open = new CompletableFuture<>();
-    new KeysWanted.Wait(core, kv.session(), WatchOptions.key(key), wait).until(Map::isEmpty, open);
+    new KeysWanted.Wait(core, kv.session(), WatchOptions.key(key).withInitial().plan(), wait).until(Map::isEmpty, open);
     return Futures.map(open, gone -> null);
   }
 }

@@ -7,6 +7,8 @@ import io.tenure.internal.Futures;
 import io.tenure.internal.Loop;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.internal.watch.Filling;
+import io.tenure.internal.watch.KeysWanted;
+import io.tenure.internal.watch.WatchCore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -136,8 +138,8 @@ public final class Cache implements AutoCloseable {
   }
 
   /** Follows a new watch after the one before, null for none. */
-  private void follow(Watch before) {
-    Watch w = new Watch(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS), STREAM_AGE);
+  private void follow(WatchCore before) {
+    WatchCore w = new WatchCore(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS).plan(), STREAM_AGE);
     if (!filling.feed(before, w)) {
       return;
     }
@@ -180,7 +182,7 @@ public final class Cache implements AutoCloseable {
     });
   }
 
-  private void over(Watch w, TenureException why) {
+  private void over(WatchCore w, TenureException why) {
     if (!filling.isFedBy(w)) {
       return; // It was given up.
     }
@@ -190,7 +192,7 @@ public final class Cache implements AutoCloseable {
     filling.fail(why);
   }
 
-  private void apply(WatchMessage m, Watch by) {
+  private void apply(WatchMessage m, WatchCore by) {
     if (m instanceof WatchMessage.Initial) {
       ConcurrentSkipListMap<String, KeyValue> fresh = new ConcurrentSkipListMap<>();
       KeysWanted.apply(fresh, m);

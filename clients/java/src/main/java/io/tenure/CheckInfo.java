@@ -1,8 +1,5 @@
 package io.tenure;
 
-import io.tenure.internal.Wire;
-import io.tenure.v1.Check;
-
 /**
  * A check of the catalog.
  *
@@ -17,9 +14,4 @@ import io.tenure.v1.Check;
  * @param modRevision the revision that last changed it
  */
 public record CheckInfo(String id, String name, String node, String serviceId, String service, CheckStatus status, String output,
-    long createRevision, long modRevision) implements CatalogItem {
-  static CheckInfo of(Check c) {
-    return new CheckInfo(c.getCheckId(), c.getName(), c.getNode(), c.getServiceId(), c.getServiceName(),
-        Wire.status(c.getStatus()), c.getOutput(), c.getCreateRevision(), c.getModRevision());
-  }
-}
+    long createRevision, long modRevision) implements CatalogItem {}

@@ -12,6 +12,7 @@ import io.tenure.internal.line.Security;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.internal.session.Opening;
 import io.tenure.internal.session.SessionCore;
+import io.tenure.internal.watch.WatchCore;
 import io.tenure.v1.BreakLockRequest;
 import io.tenure.v1.CheckSequencerRequest;
 import io.tenure.v1.GetLockRequest;
@@ -300,7 +301,7 @@ public final class Client implements AutoCloseable {
    * @param options what to watch, and from where
    */
   public Watch watch(WatchOptions options) {
-    return new Watch(core, Objects.requireNonNull(options, "options"));
+    return new Watch(new WatchCore(core, Objects.requireNonNull(options, "options").plan()));
   }
 
   /**

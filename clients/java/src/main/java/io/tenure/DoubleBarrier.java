@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.internal.Await;
 import io.tenure.internal.Futures;
 import io.tenure.internal.session.SessionCore;
+import io.tenure.internal.watch.KeysWanted;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -222,6 +223,6 @@ public final class DoubleBarrier {
   }
 
   private KeysWanted.Wait waitFor(WatchOptions what, Optional<Duration> wait) {
-    return new KeysWanted.Wait(session.client, session, what, wait);
+    return new KeysWanted.Wait(session.client, session, what.withInitial().plan(), wait);
   }
 }

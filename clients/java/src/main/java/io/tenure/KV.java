@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.tenure.internal.Await;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
+import io.tenure.internal.Wire;
 import io.tenure.internal.session.Caller;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.internal.session.SessionCore;
@@ -295,7 +296,7 @@ public final class KV {
     Objects.requireNonNull(key, "key");
     return Futures.map(
         caller.read(KVServiceGrpc.getGetMethod(), () -> GetRequest.newBuilder().setKey(client.namespace.key(key)).build()),
-        r -> KeyValue.of(r.getKv(), client.namespace));
+        r -> Wire.keyValue(r.getKv(), client.namespace));
   }
 
   CompletableFuture<List<KeyValue>> listInner(String prefix) {
@@ -303,7 +304,7 @@ public final class KV {
     List<KeyValue> all = new ArrayList<>();
     return Futures.map(Futures.pages(token -> caller.read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
         .setPrefix(client.namespace.full(prefix)).setPageToken(token).build()), r -> {
-      r.getKvsList().forEach(kv -> all.add(KeyValue.of(kv, client.namespace)));
+      r.getKvsList().forEach(kv -> all.add(Wire.keyValue(kv, client.namespace)));
       return r.getNextPageToken();
     }), v -> all);
   }
@@ -362,7 +363,7 @@ public final class KV {
     List<Optional<KeyValue>> gets = new ArrayList<>();
     for (OpResponse o : r.getResponsesList()) {
       if (o.hasGet()) {
-        gets.add(o.getGet().hasKv() ? Optional.of(KeyValue.of(o.getGet().getKv(), client.namespace)) : Optional.empty());
+        gets.add(o.getGet().hasKv() ? Optional.of(Wire.keyValue(o.getGet().getKv(), client.namespace)) : Optional.empty());
       }
     }
     return new TxnResult(r.getSucceeded(), List.copyOf(gets), r.getHeader().getRevision());

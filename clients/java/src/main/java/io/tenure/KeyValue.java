@@ -1,6 +1,5 @@
 package io.tenure;
 
-import io.tenure.internal.Namespace;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;
@@ -28,17 +27,6 @@ public record KeyValue(
     long lockIndex,
     Optional<String> session,
     Optional<String> boundSession) {
-
-  static KeyValue of(io.tenure.v1.KeyValue kv, Namespace namespace) {
-    return new KeyValue(namespace.strip(kv.getKey()), kv.getValue().toByteArray(), kv.getFlags(),
-        kv.getCreateRevision(), kv.getModRevision(), kv.getVersion(), kv.getLockIndex(),
-        text(kv.getSessionId()), text(kv.getBoundSessionId()));
-  }
-
-  private static Optional<String> text(String s) {
-    return s.isEmpty() ? Optional.empty() : Optional.of(s);
-  }
-
   /** {@return the value as UTF-8 text} */
   public String text() {
     return new String(value, StandardCharsets.UTF_8);

@@ -1,6 +1,5 @@
 package io.tenure;
 
-import io.tenure.v1.Node;
 import java.util.Map;
 
 /**
@@ -15,9 +14,4 @@ import java.util.Map;
  * @param modRevision the revision that last changed it
  */
 public record NodeInfo(String name, String id, String address, String zone, Map<String, String> meta, long createRevision,
-    long modRevision) implements CatalogItem {
-  static NodeInfo of(Node n) {
-    return new NodeInfo(n.getName(), n.getNodeId(), n.getAddress(), n.getZone(), Map.copyOf(n.getMetaMap()),
-        n.getCreateRevision(), n.getModRevision());
-  }
-}
+    long modRevision) implements CatalogItem {}

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.internal.session.SessionCore;
+import io.tenure.internal.watch.CatalogItems;
 import io.tenure.v1.QueryMatch;
 import java.util.Collection;
 import java.util.List;
@@ -17,6 +18,10 @@ import java.util.function.Consumer;
  */
 public final class Query implements CatalogItem {
   private final io.tenure.v1.Query message;
+
+  static {
+    CatalogItems.QUERY.give(Query::new);
+  }
 
   private Query(io.tenure.v1.Query message) {
     this.message = message;

@@ -1,6 +1,5 @@
 package io.tenure;
 
-import io.tenure.v1.Service;
 import java.util.List;
 import java.util.Map;
 
@@ -18,9 +17,4 @@ import java.util.Map;
  * @param modRevision the revision that last changed it
  */
 public record ServiceInfo(String name, String id, String node, String address, int port, List<String> tags,
-    Map<String, String> meta, long createRevision, long modRevision) implements CatalogItem {
-  static ServiceInfo of(Service s) {
-    return new ServiceInfo(s.getName(), s.getServiceId(), s.getNode(), s.getAddress(), s.getPort(), List.copyOf(s.getTagsList()),
-        Map.copyOf(s.getMetaMap()), s.getCreateRevision(), s.getModRevision());
-  }
-}
+    Map<String, String> meta, long createRevision, long modRevision) implements CatalogItem {}

@@ -7,6 +7,7 @@ import io.tenure.internal.Futures;
 import io.tenure.internal.Loop;
 import io.tenure.internal.session.ClientCore;
 import io.tenure.internal.watch.Filling;
+import io.tenure.internal.watch.WatchCore;
 import io.tenure.v1.CatalogServiceGrpc;
 import io.tenure.v1.Event;
 import io.tenure.v1.ListInstancesRequest;
@@ -130,8 +131,8 @@ public final class ServiceList implements AutoCloseable {
   }
 
   /** Begins a watch after the one before, null for none, and reads all once it has begun. */
-  private void follow(Watch before) {
-    Watch w = new Watch(core, WatchOptions.services(names));
+  private void follow(WatchCore before) {
+    WatchCore w = new WatchCore(core, WatchOptions.services(names).plan());
     if (!filling.feed(before, w)) {
       return;
     }
@@ -153,10 +154,10 @@ public final class ServiceList implements AutoCloseable {
 
   /** Reads what the watch says. Its methods may block: they run on the pool, one after another. */
   private final class Feed implements Flow.Subscriber<WatchMessage> {
-    private final Watch from;
+    private final WatchCore from;
     private Flow.Subscription subscription;
 
-    Feed(Watch from) {
+    Feed(WatchCore from) {
       this.from = from;
     }
 
@@ -188,7 +189,7 @@ public final class ServiceList implements AutoCloseable {
   }
 
   /** Goes on after what history forgot, or ends. */
-  private void ended(Watch w, Throwable t) {
+  private void ended(WatchCore w, Throwable t) {
     if (t instanceof TenureException.HistoryLost && !filling.isClosed()) {
       CompletableFuture.delayedExecutor(
           Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(() -> follow(w));
@@ -198,7 +199,7 @@ public final class ServiceList implements AutoCloseable {
     }
   }
 
-  private void over(Watch w, TenureException why) {
+  private void over(WatchCore w, TenureException why) {
     if (!filling.isFedBy(w)) {
       return; // Nobody waits for it any more.
     }
@@ -209,7 +210,7 @@ public final class ServiceList implements AutoCloseable {
   }
 
   /** Does something that reads; an error ends the list. */
-  private boolean guarded(Watch w, Runnable reading) {
+  private boolean guarded(WatchCore w, Runnable reading) {
     try {
       synchronized (feeding) {
         if (!filling.isFedBy(w)) {
@@ -225,7 +226,7 @@ public final class ServiceList implements AutoCloseable {
   }
 
   /** Reads services anew that events are about, unless they were read at their revision or later: one read follows the other. */
-  private void take(Watch w, List<Event> events) {
+  private void take(WatchCore w, List<Event> events) {
     for (Event e : events) {
       for (String name : concerned(e)) {
         if (e.getRevision() > shown.get(name)) {
@@ -253,7 +254,7 @@ public final class ServiceList implements AutoCloseable {
    * Reads services in pages. Each page is of a revision of its own, so a service counts as read at that of its first page: an event after it has the
    * service read again.
    */
-  private void load(Watch w, List<String> some) {
+  private void load(WatchCore w, List<String> some) {
     for (String name : some) {
       List<Instance> found = new ArrayList<>();
       Set<String> on = new HashSet<>();
@@ -278,7 +279,7 @@ public final class ServiceList implements AutoCloseable {
   }
 
   /** Reads a page, for as long as it takes to reach a member, unless nobody waits for it any more. */
-  private ListInstancesResponse read(Watch w, String name, String page) {
+  private ListInstancesResponse read(WatchCore w, String name, String page) {
     while (true) {
       try {
         return Await.uninterrupted(core.read(CatalogServiceGrpc.getListInstancesMethod(),

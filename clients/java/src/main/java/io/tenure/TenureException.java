@@ -20,7 +20,7 @@ public class TenureException extends RuntimeException {
   private final String reason;
 
   static {
-    Exceptions.makeBy(TenureException::of);
+    Exceptions.CONSTRUCTOR.give(TenureException::of);
   }
 
   TenureException(Facts f) {

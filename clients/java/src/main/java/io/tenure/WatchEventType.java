@@ -1,7 +1,5 @@
 package io.tenure;
 
-import io.tenure.v1.EventType;
-
 /** Kind of a {@link WatchEvent}. */
 public enum WatchEventType {
   /** A key was written. */
@@ -53,15 +51,5 @@ public enum WatchEventType {
   /** A prepared query was deleted, also with its session. */
   QUERY_DELETED,
   /** A kind that this version of the library does not know. */
-  OTHER;
-
-  static WatchEventType of(EventType t) {
-    String name = t.name().replaceFirst("^EVENT_TYPE_", "");
-    for (WatchEventType known : values()) {
-      if (known.name().equals(name)) {
-        return known;
-      }
-    }
-    return OTHER;
-  }
+  OTHER
 }

@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.internal.Namespace;
 import io.tenure.internal.Wire;
 import io.tenure.internal.line.Silence;
+import io.tenure.internal.watch.WatchPlan;
 import io.tenure.v1.WatchRequest;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -247,23 +248,20 @@ public final class WatchOptions {
     return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, Objects.requireNonNull(d, "d"));
   }
 
-  /** Returns after how long a member that says nothing is left. */
-  Duration silenceMax() {
-    long nanos = 3 * Math.min(PROGRESS_MAX.toNanos(), Wire.nanos(progress));
-    return Duration.ofNanos(Math.max(Silence.MIN.toNanos(), nanos));
+  WatchPlan plan() {
+    return new WatchPlan(initial && resumeToken.isEmpty(), silenceMax(), this::request);
   }
 
-  /** Whether the current state comes first. */
-  boolean wantsInitial() {
-    return initial && resumeToken.isEmpty();
+  private Duration silenceMax() {
+    long nanos = 3 * Math.min(PROGRESS_MAX.toNanos(), Wire.nanos(progress));
+    return Duration.ofNanos(Math.max(Silence.MIN.toNanos(), nanos));
   }
 
   private WatchOptions with(Selection s) {
     return new WatchOptions(s, initial, previous, keysOnly, afterRevision, resumeToken, progress);
   }
 
-  /** Returns the request, from the beginning or from where a broken stream stopped. */
-  WatchRequest request(Namespace ns, String token) {
+  private WatchRequest request(Namespace ns, String token) {
     WatchRequest.Builder r = WatchRequest.newBuilder().setPrevious(previous).setKeysOnly(keysOnly)
         .setProgressInterval(Wire.duration(progress));
     r.setAllSessions(selection.everySession).setAllQueries(selection.everyQuery);

@@ -12,6 +12,7 @@ import io.grpc.Server;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tenure.internal.Wire;
+import io.tenure.internal.watch.KeysWanted;
 import io.tenure.v1.ClusterServiceGrpc;
 import io.tenure.v1.Event;
 import io.tenure.v1.EventType;
@@ -159,7 +160,7 @@ final class CacheTest {
   void whatIsWaitedForIsAskedForSlowlyToo() throws Exception {
     losesHistory();
     CompletableFuture<Map<String, KeyValue>> done = new CompletableFuture<>();
-    new KeysWanted.Wait(client.core(), null, WatchOptions.all(), Optional.empty()).until(Map::isEmpty, done);
+    new KeysWanted.Wait(client.core(), null, WatchOptions.all().withInitial().plan(), Optional.empty()).until(Map::isEmpty, done);
     Opened stream = noMore();
     stream.started(10);
     stream.state(10);

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
 import io.tenure.internal.watch.Observation;
+import io.tenure.internal.watch.WatchSubscription;
 import io.tenure.v1.WatchProgress;
 import io.tenure.v1.WatchResponse;
 import java.util.ArrayList;
@@ -76,7 +77,7 @@ final class FlowTest extends WithFakeMember {
       get(told);
       isTold(first.subscription());
       assertTrue(first.isSilent());
-      assertFalse(watch.isOver());
+      assertFalse(watch.core().isOver());
       watch.close();
       assertEquals(Signals.DONE, first.next());
     }

@@ -74,7 +74,7 @@ class MistakesTest {
       assertEquals("Client[127.0.0.1:1,127.0.0.1:2/app]", client.toString());
       assertEquals("Election[k]", client.election("k").toString());
     }
-    KeyValue kv = KeyValue.of(io.tenure.v1.KeyValue.newBuilder().setKey("k").setModRevision(7).build(), new Namespace("", ""));
+    KeyValue kv = Wire.keyValue(io.tenure.v1.KeyValue.newBuilder().setKey("k").setModRevision(7).build(), new Namespace("", ""));
     assertEquals("KeyValue[k, 0 bytes, modRevision 7]", kv.toString());
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import io.grpc.stub.StreamObserver;
 import io.tenure.internal.line.Silence;
+import io.tenure.internal.watch.WatchCore;
 import io.tenure.v1.Event;
 import io.tenure.v1.EventType;
 import io.tenure.v1.WatchEvents;
@@ -97,10 +98,10 @@ final class SilentWatchTest extends WithFakeMember {
     Watch watch = client.watch(WatchOptions.all());
     get(watch.beginAsync());
     StreamObserver<WatchResponse> stream = next(streams);
-    for (int i = 0; i < Watch.AHEAD; i++) {
+    for (int i = 0; i < WatchCore.AHEAD; i++) {
       stream.onNext(put());
     }
-    until(() -> watch.isFull());
+    until(() -> watch.core().isFull());
     silentFor(SILENCE_SECONDS);
     assertInstanceOf(WatchMessage.Events.class, watch.next().orElseThrow()); // From here on it may.
     silentFor(1);

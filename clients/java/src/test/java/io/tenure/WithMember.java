@@ -2,6 +2,7 @@ package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.internal.watch.KeysWanted;
 import io.tenure.testing.TenureServer;
 import java.time.Duration;
 import java.util.Map;
@@ -32,7 +33,7 @@ abstract class WithMember {
   /** Waits until the keys are so. */
   static void until(Client client, WatchOptions what, Predicate<Map<String, KeyValue>> wanted) throws Exception {
     CompletableFuture<Map<String, KeyValue>> done = new CompletableFuture<>();
-    new KeysWanted.Wait(client.core(), null, what, Optional.empty()).until(wanted, done);
+    new KeysWanted.Wait(client.core(), null, what.withInitial().plan(), Optional.empty()).until(wanted, done);
     get(done);
   }
 

@@ -3,12 +3,12 @@ package io.tenure.internal;
 import io.tenure.Applied;
 import io.tenure.ErrorKind;
 import io.tenure.TenureException;
-import java.lang.invoke.MethodHandles;
 import java.util.Map;
 
 /** Makes the errors of the API, whose constructors users do not see. */
 public final class Exceptions {
-  private static volatile Maker maker;
+  /** The constructor of errors, of the class that their kind has. */
+  public static final Hidden<Facts, TenureException> CONSTRUCTOR = new Hidden<>(TenureException.class);
 
   private Exceptions() {}
 
@@ -21,30 +21,6 @@ public final class Exceptions {
   public record Facts(ErrorKind kind, Applied applied, String message, Map<String, String> details, String reason, Throwable cause,
       boolean endsSession) {}
 
-  /** The constructor of the API's errors. */
-  public interface Maker {
-    /** Returns an error of the class that its kind has. */
-    TenureException make(Facts facts);
-  }
-
-  /** Takes the constructor, from the class that has it as soon as that is loaded. Only the first counts. */
-  public static synchronized void makeBy(Maker constructor) {
-    if (maker == null) {
-      maker = constructor;
-    }
-  }
-
-  private static TenureException make(Facts facts) {
-    if (maker == null) {
-      try {
-        MethodHandles.lookup().ensureInitialized(TenureException.class);
-      } catch (IllegalAccessException e) {
-        throw new LinkageError("TenureException is not public", e);
-      }
-    }
-    return maker.make(facts);
-  }
-
   /** Returns an error that this library detected. */
   public static TenureException of(ErrorKind kind, Applied applied, String message) {
     return of(kind, applied, message, Map.of(), null);
@@ -52,18 +28,18 @@ public final class Exceptions {
 
   /** Returns an error with what else is known of it. */
   public static TenureException of(ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
-    return make(new Facts(kind, applied, message, details, "", cause, false));
+    return CONSTRUCTOR.make(new Facts(kind, applied, message, details, "", cause, false));
   }
 
   /** Returns the error of a session that is over, whatever its kind. */
   public static TenureException sessionOver(
       ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
-    return make(new Facts(kind, applied, message, details, "", cause, true));
+    return CONSTRUCTOR.make(new Facts(kind, applied, message, details, "", cause, true));
   }
 
   /** Returns the same error with the reason that the cluster gave. */
   public static TenureException because(TenureException e, String reason) {
-    return make(new Facts(e.kind(), e.applied(), e.getMessage(), e.details(), reason, e.getCause(), isSessionOver(e)));
+    return CONSTRUCTOR.make(new Facts(e.kind(), e.applied(), e.getMessage(), e.details(), reason, e.getCause(), isSessionOver(e)));
   }
 
   /** Returns the same error with the stack of the current thread, and the given one as its cause. */
@@ -73,13 +49,13 @@ public final class Exceptions {
 
   /** Returns the same error with another answer to whether anything was changed. */
   public static TenureException with(TenureException e, Applied known) {
-    return make(new Facts(e.kind(), known, e.getMessage(), e.details(), e.reason(), e, isSessionOver(e)));
+    return CONSTRUCTOR.make(new Facts(e.kind(), known, e.getMessage(), e.details(), e.reason(), e, isSessionOver(e)));
   }
 
   /** Returns the error for a caller without a session. One that is refused for the secret of another's is over with nothing. */
   public static TenureException withoutSession(TenureException e) {
     return isSessionOver(e) && e.kind() == ErrorKind.AUTH_FAILED
-        ? make(new Facts(e.kind(), e.applied(), e.getMessage(), e.details(), e.reason(), e, false)) : e;
+        ? CONSTRUCTOR.make(new Facts(e.kind(), e.applied(), e.getMessage(), e.details(), e.reason(), e, false)) : e;
   }
 
   private static boolean isSessionOver(TenureException e) {

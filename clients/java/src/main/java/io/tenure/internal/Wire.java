@@ -1,11 +1,13 @@
 package io.tenure.internal;
 
 import io.tenure.CheckStatus;
+import io.tenure.KeyValue;
 import io.tenure.Leader;
 import io.tenure.LockMode;
 import io.tenure.Sequencer;
 import java.math.BigDecimal;
 import java.time.Duration;
+import java.util.Optional;
 
 /** Turns the wire's types into the runtime's. */
 public final class Wire {
@@ -77,6 +79,16 @@ public final class Wire {
       case WARNING -> io.tenure.v1.CheckStatus.CHECK_STATUS_WARNING;
       case CRITICAL -> io.tenure.v1.CheckStatus.CHECK_STATUS_CRITICAL;
     };
+  }
+
+  public static KeyValue keyValue(io.tenure.v1.KeyValue kv, Namespace namespace) {
+    return new KeyValue(namespace.strip(kv.getKey()), kv.getValue().toByteArray(), kv.getFlags(),
+        kv.getCreateRevision(), kv.getModRevision(), kv.getVersion(), kv.getLockIndex(),
+        known(kv.getSessionId()), known(kv.getBoundSessionId()));
+  }
+
+  private static Optional<String> known(String s) {
+    return s.isEmpty() ? Optional.empty() : Optional.of(s);
   }
 
   /** Closes one of our own parts, none of which throws. */

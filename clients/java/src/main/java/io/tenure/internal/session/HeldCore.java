@@ -25,8 +25,8 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * What there is of a lock that is held: what {@link Held} shows of it, and what the session and its calls know besides. Any thread can ask; what
- * changes it says who may call it.
+ * What there is of a lock that is held: what {@link Held} shows of it, and what the session and its calls know besides. Any thread can ask;
+ * what changes it says who may call it.
  */
 public final class HeldCore {
   private final SessionCore session;

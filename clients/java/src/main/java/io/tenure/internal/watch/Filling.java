@@ -1,7 +1,6 @@
 package io.tenure.internal.watch;
 
 import io.tenure.TenureException;
-import io.tenure.Watch;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -12,7 +11,7 @@ public final class Filling {
   private final CompletableFuture<Void> filled = new CompletableFuture<>();
   // Guarded by this, as what follows; anybody may read the volatile ones.
   private int waiting;
-  private volatile Watch watch;
+  private volatile WatchCore watch;
   private volatile boolean closed;
 
   /** Waits until the copy is filled. If no watch feeds it, {@code begin} is run, which names one by {@link #feed}. */
@@ -27,7 +26,7 @@ public final class Filling {
   }
 
   private void gone() {
-    Watch unwanted = null;
+    WatchCore unwanted = null;
     synchronized (this) {
       if (--waiting == 0 && !filled.isDone()) {
         unwanted = watch;
@@ -40,7 +39,7 @@ public final class Filling {
   }
 
   /** Puts a watch in the place of the one before, null for none; returns false if that feeds the copy no longer. */
-  public synchronized boolean feed(Watch before, Watch next) {
+  public synchronized boolean feed(WatchCore before, WatchCore next) {
     boolean wanted = !closed && watch == before;
     if (wanted) {
       watch = next;
@@ -49,12 +48,12 @@ public final class Filling {
   }
 
   /** Whether this watch feeds the copy. */
-  public boolean isFedBy(Watch w) {
+  public boolean isFedBy(WatchCore w) {
     return watch == w;
   }
 
   /** Says that the copy is filled, by the watch that feeds it. */
-  public void fill(Watch by) {
+  public void fill(WatchCore by) {
     synchronized (this) {
       if (watch != by) {
         return;
@@ -74,7 +73,7 @@ public final class Filling {
 
   /** Closes the watch; whoever waits fails. */
   public void close(TenureException why) {
-    Watch last;
+    WatchCore last;
     synchronized (this) {
       closed = true;
       last = watch;

@@ -1,2 +1,2 @@
-/** What is told as it changes: the observers of an election, and how a local copy is filled. Not for users. */
+/** What is told as it changes: watches, waits for keys, and the observers of an election. Not for users. */
 package io.tenure.internal.watch;

@@ -1,5 +1,8 @@
-package io.tenure;
+package io.tenure.internal.watch;
 
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.WatchMessage;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
 import io.tenure.internal.session.ClientCore;
@@ -9,18 +12,18 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Carries the messages of a watch to one subscriber, as many as it asks for, one after another, on the client's pool. */
-final class WatchSubscription implements Flow.Subscription, AutoCloseable {
+public final class WatchSubscription implements Flow.Subscription, AutoCloseable {
   private final ClientCore core;
-  private final Watch watch;
+  private final WatchCore watch;
   private final Flow.Subscriber<? super WatchMessage> subscriber;
   /** Where the subscriber is told everything. */
-  final Executor calls;
+  public final Executor calls;
   private long demand;
   private boolean pulling;
   /** Set by whoever ends it: several threads may see that there is an end, and it is told once. */
   private final AtomicBoolean over = new AtomicBoolean();
 
-  WatchSubscription(ClientCore core, Watch watch, Flow.Subscriber<? super WatchMessage> subscriber) {
+  WatchSubscription(ClientCore core, WatchCore watch, Flow.Subscriber<? super WatchMessage> subscriber) {
     this.core = core;
     this.watch = watch;
     this.subscriber = subscriber;

@@ -1,5 +1,13 @@
-package io.tenure;
+package io.tenure.internal.watch;
 
+import io.tenure.Applied;
+import io.tenure.ErrorKind;
+import io.tenure.KeyValue;
+import io.tenure.SessionState;
+import io.tenure.TenureException;
+import io.tenure.WatchEvent;
+import io.tenure.WatchEventType;
+import io.tenure.WatchMessage;
 import io.tenure.internal.Backoff;
 import io.tenure.internal.Exceptions;
 import io.tenure.internal.Futures;
@@ -16,28 +24,28 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.Predicate;
 
 /** A wait until keys are as wanted. Only the loop touches it. */
-final class KeysWanted {
+public final class KeysWanted {
   private final ClientCore core;
-  private final WatchOptions what;
+  private final WatchPlan what;
   private final Predicate<Map<String, KeyValue>> wanted;
   private final CompletableFuture<Map<String, KeyValue>> done;
   private Map<String, KeyValue> keys = new TreeMap<>();
-  private Watch watch;
+  private WatchCore watch;
   /** How often in a row the history was lost with nothing told but the present state. */
   private int losses;
 
-  private KeysWanted(ClientCore core, WatchOptions what, Predicate<Map<String, KeyValue>> wanted,
+  private KeysWanted(ClientCore core, WatchPlan what, Predicate<Map<String, KeyValue>> wanted,
       CompletableFuture<Map<String, KeyValue>> done) {
     this.core = core;
-    this.what = what.withInitial();
+    this.what = what;
     this.wanted = wanted;
     this.done = done;
   }
 
   /** Says which keys are looked at, for whom and for how long at most. Without a session it ends with the client only. */
-  record Wait(ClientCore core, SessionCore session, WatchOptions what, Optional<Duration> atMost) {
+  public record Wait(ClientCore core, SessionCore session, WatchPlan what, Optional<Duration> atMost) {
     /** Ends the future with the keys once the predicate, which the loop asks, holds of them. Who cancels the future ends the wait. */
-    void until(Predicate<Map<String, KeyValue>> wanted, CompletableFuture<Map<String, KeyValue>> done) {
+    public void until(Predicate<Map<String, KeyValue>> wanted, CompletableFuture<Map<String, KeyValue>> done) {
       core.onLoop(done, () -> new KeysWanted(core, what, wanted, done).begin(session, atMost));
     }
   }
@@ -70,15 +78,15 @@ final class KeysWanted {
       return;
     }
     keys = new TreeMap<>();
-    watch = new Watch(core, what);
+    watch = new WatchCore(core, what);
     next(watch);
   }
 
-  private void next(Watch from) {
+  private void next(WatchCore from) {
     from.pull().whenComplete((m, error) -> core.loop.run(() -> take(from, m, error)));
   }
 
-  private void take(Watch from, Optional<WatchMessage> m, Throwable error) {
+  private void take(WatchCore from, Optional<WatchMessage> m, Throwable error) {
     if (done.isDone()) {
       return;
     }
@@ -124,7 +132,7 @@ final class KeysWanted {
   }
 
   /** Brings a picture of the keys up to date. */
-  static void apply(Map<String, KeyValue> keys, WatchMessage m) {
+  public static void apply(Map<String, KeyValue> keys, WatchMessage m) {
     if (m instanceof WatchMessage.Initial initial) {
       keys.clear();
       initial.keys().forEach(kv -> keys.put(kv.key(), kv));
