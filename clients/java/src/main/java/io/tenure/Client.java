@@ -206,7 +206,7 @@ public final class Client implements AutoCloseable {
    *     given. If the session was created nevertheless, the library ends it once a member answers within 10 s more
    */
   public Session openSession(SessionOptions options) {
-    return new Session(Await.of(opening.open(Objects.requireNonNull(options, "options").plan(), core.callTimeout, c -> { })));
+    return new Session(Await.of(open(options, core.callTimeout, c -> { })));
   }
 
   /**
@@ -220,7 +220,7 @@ public final class Client implements AutoCloseable {
    *     ends it once a member answers within 10 s more
    */
   public Session openSession(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    return new Session(Await.of(opening.open(Objects.requireNonNull(options, "options").plan(), wait, listener)));
+    return new Session(Await.of(open(options, wait, listener)));
   }
 
   /**
@@ -230,7 +230,7 @@ public final class Client implements AutoCloseable {
    * @return a future of the session
    */
   public CompletableFuture<Session> openSessionAsync(SessionOptions options) {
-    return core.loop.shown(opening.open(Objects.requireNonNull(options, "options").plan(), core.callTimeout, c -> { }), Session::new, s -> new Session(s).closeAsync());
+    return core.loop.shown(open(options, core.callTimeout, c -> { }), Session::new, s -> new Session(s).closeAsync());
   }
 
   /**
@@ -243,7 +243,11 @@ public final class Client implements AutoCloseable {
    */
   public CompletableFuture<Session> openSessionAsync(
       SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
-    return core.loop.shown(opening.open(Objects.requireNonNull(options, "options").plan(), wait, listener), Session::new, s -> new Session(s).closeAsync());
+    return core.loop.shown(open(options, wait, listener), Session::new, s -> new Session(s).closeAsync());
+  }
+
+  private CompletableFuture<SessionCore> open(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
+    return opening.open(Objects.requireNonNull(options, "options").plan(), wait, listener);
   }
 
   /**
