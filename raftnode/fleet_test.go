@@ -40,6 +40,7 @@ type fleet struct {
 	streams int        // snapshots begun
 	broken  int
 	resumed int // streams on which the receiver had something already
+	takes   int // messages that ask a member to take the leadership over, which are lost
 }
 
 func newFleet(t *testing.T, options func(id uint64, o *raftnode.Options)) *fleet {
@@ -317,7 +318,18 @@ func (p fleetPort) Send(msgs []*raftpb.Message) {
 			return
 		}
 	}
-	p.port.Send(msgs)
+	p.port.Send(slices.DeleteFunc(msgs, p.f.loses))
+}
+
+// loses reports whether a message is one that is lost.
+func (f *fleet) loses(m *raftpb.Message) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m.GetType() != raftpb.MsgTimeoutNow || f.takes == 0 {
+		return false
+	}
+	f.takes--
+	return true
 }
 
 // Conn returns a connection for calls to a member.

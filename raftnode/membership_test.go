@@ -179,6 +179,22 @@ func TestTheLeadershipIsNotHandedToARemovedMember(t *testing.T) {
 	})
 }
 
+// The message that asks a member to take over is lost, or comes before that member may campaign: the leader asks again.
+func TestALostMessageDoesNotEndATransfer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, nil)
+		f.begin(3)
+		f.put("k", "v")
+		leader := f.leader()
+		f.mu.Lock()
+		f.takes = 1
+		f.mu.Unlock()
+		if err := leader.TransferLeadership(t.Context(), leader.Status().MemberID%3+1); err != nil {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // A member that votes alone says at once why it cannot hand over the leadership.
 func TestTheOnlyVoterCannotHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

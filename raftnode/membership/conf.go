@@ -148,6 +148,12 @@ func (c *ConfChanges) Transfer(ctx context.Context, guard core.Guard, to uint64)
 	})
 }
 
+// TransferAgain asks raft once more for what Transfer asked for, and waits for nothing: where rights were taken away since, raft is not asked. It does not heed this
+// before it has given the last attempt up, an election time-out after that began.
+func (c *ConfChanges) TransferAgain(guard core.Guard, to uint64) {
+	c.o.Post(core.Transfer{To: to, Guard: guard})
+}
+
 // patiently tries what may have to wait for another change.
 func (c *ConfChanges) patiently(ctx context.Context, try func() error) error {
 	patience := time.NewTimer(c.o.Patience)

@@ -290,7 +290,8 @@ func (c *Changes) transfer(ctx context.Context, id uint64) error {
 		return err
 	}
 	c.log.Info("transfers the leadership", zap.Uint64("to", found.ID))
-	if err = c.o.Confs.Transfer(ctx, c.guard(ctx), found.ID); err != nil {
+	guard := c.guard(ctx)
+	if err = c.o.Confs.Transfer(ctx, guard, found.ID); err != nil {
 		return err
 	}
 	tick := time.NewTicker(c.o.Tick)
@@ -309,6 +310,8 @@ func (c *Changes) transfer(ctx context.Context, id uint64) error {
 			}
 			return nil
 		}
+		// The other member does not campaign before it has applied the last change of members, and the message to it may be lost.
+		c.o.Confs.TransferAgain(guard, found.ID)
 	}
 	return fmt.Errorf("%w: %x did not become leader", ErrTransferFailed, found.ID)
 }
