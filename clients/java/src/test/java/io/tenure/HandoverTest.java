@@ -186,10 +186,8 @@ final class HandoverTest extends WithFakeMember {
     CompletableFuture<Void> closed = CompletableFuture.runAsync(held::close);
     StreamObserver<ReleaseLockResponse> release = next(releases);
     CompletableFuture<String> exported = session.exportAsync();
-    until(() -> {
-      jumps(1);
-      return exported.isDone();
-    });
+    passes(4);
+    get(exported);
     FakeMember.reply(release, ReleaseLockResponse.getDefaultInstance());
     get(closed);
   }
