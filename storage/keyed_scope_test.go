@@ -105,3 +105,27 @@ func TestACredentialThatIsNotKnownYetMakesNoSecondCall(t *testing.T) {
 	r.check("credentials do not count any more", keyedPut("", "c", "before"), false)
 	r.check("also of a key of mode warn", keyedPut("", "b", "enforced too"), false)
 }
+
+// TestARetryIsMadeOnlyByAnotherCallerUnderRules tries a call twice, in each mode and as each caller: it is made again only if rules were enforced both times, and the
+// callers are not the same.
+func TestARetryIsMadeOnlyByAnotherCallerUnderRules(t *testing.T) {
+	r := newScopeRig(t)
+	r.apply(bootstrapCommand("a", authOff))
+	modes, callers := []storev1.AuthMode{authOff, authWarn, authEnforce}, []string{"", "token:x", "cert:y"}
+	number := 0
+	for _, first := range modes {
+		for _, then := range modes {
+			for _, one := range callers {
+				for _, other := range callers {
+					number++
+					sentence := fmt.Sprintf("as %q in %v, then as %q in %v", one, first, other, then)
+					r.apply(setMode(first))
+					r.check(sentence, keyedPut(one, "a", fmt.Sprint(number)), true)
+					r.apply(setMode(then))
+					r.check(sentence, keyedPut(other, "a", fmt.Sprint(number)), first == authEnforce && then == authEnforce && one != other)
+				}
+			}
+		}
+	}
+	checkBytesOf(t, r.store)
+}
