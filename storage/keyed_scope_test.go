@@ -44,8 +44,8 @@ func (r scopeRig) reused(sentence string, c *storev1.Command) {
 	}
 }
 
-// TestAResultIsOfItsCaller makes the same call under the same idempotency key as another caller did. While rules are enforced, nobody gets the result of one
-// without a credential: the call is made. What was done while they were not is not done again, as its caller has a principal only now.
+// TestAResultIsOfItsCaller makes the same call under the same idempotency key as another caller did. While rules are enforced, no caller gets the result of one
+// without a credential: the call is made. What was done before that is not done again, as its caller has a principal only now.
 func TestAResultIsOfItsCaller(t *testing.T) {
 	r := newScopeRig(t)
 	r.check("before the bootstrap", keyedPut("", "a", "early"), true)
@@ -81,7 +81,7 @@ func TestAResultIsOfItsCaller(t *testing.T) {
 }
 
 // TestACredentialThatIsNotKnownYetMakesNoSecondCall tries calls again in mode warn. One member knows the caller's credential and another one does not know it yet, so
-// the attempts come from somebody and from nobody, in either order. Each is made once, also when rules are enforced before the retry.
+// one attempt has a principal and the other has none, in either order. Each is made once, also when rules are enforced before the retry.
 func TestACredentialThatIsNotKnownYetMakesNoSecondCall(t *testing.T) {
 	r := newScopeRig(t)
 	r.apply(bootstrapCommand("a", authOff))
