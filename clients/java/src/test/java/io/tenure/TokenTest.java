@@ -500,9 +500,9 @@ final class TokenTest {
       return "from-function";
     }
 
-    Client client(FakeMember m, Duration callTimeout) {
+    Client client(FakeMember m, Duration callTimeout, Duration attemptTimeout) {
       return new Client(ConnectionString.parse(m.uri()), callTimeout, new BootClock(() -> System.nanoTime() + ahead.get(), () -> 0),
-          Duration.ofHours(1), new Security(Map.of(), "", this::token, null, List.of(), b -> { }));
+          attemptTimeout, new Security(Map.of(), "", this::token, null, List.of(), b -> { }));
     }
 
     @Override
@@ -513,7 +513,7 @@ final class TokenTest {
 
   @Test
   void aFunctionThatHangsDoesNotHoldUpCalls() throws Exception {
-    try (FakeMember m = new FakeMember(); Hanging function = new Hanging(); Client client = function.client(m, Duration.ofSeconds(30))) {
+    try (FakeMember m = new FakeMember(); Hanging function = new Hanging(); Client client = function.client(m, Duration.ofSeconds(30), Duration.ofHours(1))) {
       client.kv().put("k", "v");
       function.hangs = true;
       function.ahead.addAndGet(Token.AGE_NANOS);
@@ -530,7 +530,7 @@ final class TokenTest {
 
   @Test
   void callsThatEndWhileTheyWaitForTheFirstTokenLeaveNothing() throws Exception {
-    try (FakeMember m = new FakeMember(); Hanging function = new Hanging(); Client client = function.client(m, Duration.ofMillis(300))) {
+    try (FakeMember m = new FakeMember(); Hanging function = new Hanging(); Client client = function.client(m, Duration.ofMillis(300), Duration.ofMillis(300))) {
       function.hangs = true;
       Watch watch = client.watch(WatchOptions.key("k"));
       watch.beginAsync();
@@ -542,6 +542,7 @@ final class TokenTest {
       watch.close();
       WithFakeMember.until(client, () -> client.core().link.door().waiting() <= 1); // What the client asks for itself waits on.
       assertEquals(1, function.asked.get());
+      function.close(); // A client that closes waits a while for it.
     }
   }
 }
