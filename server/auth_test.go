@@ -395,6 +395,7 @@ func TestNoUnlistedMessageGetsThrough(t *testing.T) {
 
 // TestTokensInACluster makes a token through one member and uses it at once through the others, where revocation is known at once, too.
 func TestTokensInACluster(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	c := startCluster(t, 3, a.securePeers)
 	await(t, "the cluster version is in use", func() bool {

@@ -48,6 +48,7 @@ func checkDays(t *testing.T, began time.Time, days map[string]string, names ...s
 // TestTokensSayWhenTheyWereUsed uses tokens over gRPC, over a line and over REST, at the leader and at others. Each has today's day after a
 // while, except those that were not used, or only for what was refused.
 func TestTokensSayWhenTheyWereUsed(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	a := newAuthority(t)
 	c := startCluster(t, 3, a.securePeers, func(c *server.Config) { c.TokensUsedEvery = 10 * time.Millisecond })

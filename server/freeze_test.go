@@ -70,6 +70,7 @@ func startFrozen(t *testing.T, length time.Duration) *member {
 }
 
 func TestFreezeEndsByItself(t *testing.T) {
+	t.Parallel()
 	m := startFrozen(t, 5*time.Second) // It must still run when the lock is asked for.
 	waiter := m.acquire(t, &tenurev1.AcquireLockRequest{Key: "k", SessionId: m.openSession(t, "waiter")})
 	if queued := waiter.next().GetQueued(); !queued.GetLock().GetFrozen() {

@@ -104,6 +104,7 @@ func unknownField() []byte {
 // TestRelayedCommandsThatTheLeaderDoesNotKnow relays commands of a program that is newer than the leader's, or of nobody's:
 // in the log they would stop every member at every start.
 func TestRelayedCommandsThatTheLeaderDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, 3)
 	put := func() *storev1.Command {
 		return &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k", Value: []byte("v")}}}
@@ -175,6 +176,7 @@ func (p peerCaller) heartbeat(ctx context.Context, t *testing.T, term, commit ui
 
 // TestForgedTermsMoveNobody sends heartbeats as an unknown member and as a known one, of terms that no cluster reaches.
 func TestForgedTermsMoveNobody(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, 3)
 	p := c.asFollower(t)
 	known, _ := metadata.FromOutgoingContext(p.ctx)
@@ -214,6 +216,7 @@ func TestForgedTermsMoveNobody(t *testing.T) {
 
 // TestAForgedHeartbeatStopsNobody sends heartbeats as a known member, which promise entries that nobody has.
 func TestAForgedHeartbeatStopsNobody(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, 3)
 	put := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k", Value: []byte("v")}}}
 	if _, err := c.propose(t, put); err != nil {
@@ -249,6 +252,7 @@ func TestAForgedHeartbeatStopsNobody(t *testing.T) {
 // TestTextsThatAMemberRelaysAreBounded relays, as a follower does, addresses, reasons and hashes that no client could have had it
 // send: every member would keep them.
 func TestTextsThatAMemberRelaysAreBounded(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, 3)
 	long := strings.Repeat("a", 100_000)
 	id := bytes.Repeat([]byte{7}, 16)

@@ -74,6 +74,7 @@ func snapshotManifest(t *testing.T, index, term uint64, file string) []byte {
 // TestMalformedSnapshotsAreRefused offers snapshots that are none to a member, as another member: it refuses them as what
 // they are, shortly, and goes on.
 func TestMalformedSnapshotsAreRefused(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, 3)
 	p := c.asFollower(t)
 	const index = 1 << 40

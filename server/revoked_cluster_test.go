@@ -18,6 +18,7 @@ import (
 // TestARevokedTokenDoesNothingThroughAnyMember writes, watches and renews with one token through three members, hands the leadership over,
 // and revokes the token. Of what was sent after the revocation was answered nothing takes effect, and all streams end.
 func TestARevokedTokenDoesNothingThroughAnyMember(t *testing.T) {
+	t.Parallel()
 	const writers, watches = 4, 20
 	a := newAuthority(t)
 	c := startCluster(t, 3, a.securePeers)

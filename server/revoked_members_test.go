@@ -18,6 +18,7 @@ import (
 // TestNoMemberIsRemovedAfterARevocation removes a member with a token, through two members, while the token is revoked through the third. Once the
 // revocation is answered, the members stay as they are.
 func TestNoMemberIsRemovedAfterARevocation(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	c := startCluster(t, 3, a.securePeers)
 	first, lead := c.members[0], c.leader(t)

@@ -18,6 +18,7 @@ import (
 // TestTheLeaderComparesWhenACallWasAllowed relays, as a member does that lags, what was allowed before a token was revoked: renewals, a
 // change and a change of members. A member that says nothing is taken for one that has heard of no revocation.
 func TestTheLeaderComparesWhenACallWasAllowed(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	c := startCluster(t, 3, a.securePeers)
 	lead := c.leader(t)

@@ -46,6 +46,7 @@ func inTheNameOf(t *testing.T, from, to *peerv1.PeerHeader, name string) metadat
 }
 
 func TestMembersProveWhoTheyAre(t *testing.T) {
+	t.Parallel()
 	a, foreign := newAuthority(t), newAuthority(t)
 	c := startCluster(t, 3, a.securePeers)
 	lead := c.leader(t)
@@ -117,6 +118,7 @@ func TestMembersProveWhoTheyAre(t *testing.T) {
 }
 
 func TestAMemberJoinsWithTLS(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	c := startCluster(t, 1, a.securePeers)
 	first := c.members[0]

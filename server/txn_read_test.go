@@ -59,6 +59,7 @@ func TestATransactionThatOnlyReadsEntersNoLog(t *testing.T) {
 // TestATransactionThatOnlyReadsIsLinearizableOnAFollower writes and reads by turns over a member that does not lead. Another may
 // lead meanwhile; then the turn is made again.
 func TestATransactionThatOnlyReadsIsLinearizableOnAFollower(t *testing.T) {
+	t.Parallel()
 	m := startFollower(t)
 	deadline := time.Now().Add(patience)
 	for turn := 0; turn < 20; {

@@ -14,6 +14,7 @@ import (
 
 // TestAWatchOfAPartAtAnyMember gives a caller rights through one member and watches at the others, where the watch ends, too, when they are others.
 func TestAWatchOfAPartAtAnyMember(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	c := startCluster(t, 3, a.securePeers)
 	await(t, "the cluster version is in use", func() bool {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
+	"github.com/tenure-io/tenure/test/rig"
 )
 
 // TestMain makes this test binary the program `tenure` for scripts, and the guardian of commands, and finds goroutines that tests leave behind.
@@ -26,6 +27,7 @@ type leakFinder struct {
 
 // Run runs the tests.
 func (f leakFinder) Run() int {
+	rig.Beside(6)
 	code := f.m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		_, _ = fmt.Fprintln(os.Stderr, err)

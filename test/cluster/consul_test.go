@@ -135,6 +135,7 @@ func awaitBlocked(ctx context.Context, t *testing.T, m *rig.Member, n int, vain 
 
 // A member that hears of no leader, because the others are gone or say nothing, answers stale reads, and says so. Waits with stale end, too.
 func TestStaleReadsAreAnsweredWithoutALeader(t *testing.T) {
+	t.Parallel() // It mostly waits for time-outs.
 	for name, cut := range map[string]struct {
 		off, on func(ctx context.Context, m *rig.Member)
 	}{

@@ -227,6 +227,7 @@ type kept struct {
 
 // Sessions kept alive through a follower outlive their leaders, and what nobody renews ends.
 func TestSessionsKeptThroughAFollowerOutliveTheLeader(t *testing.T) {
+	t.Parallel() // It mostly waits for TTLs.
 	ctx := t.Context()
 	c := rig.StartCluster(ctx, t, binary, 3)
 	stays := followers(c, c.Leader(ctx))[0]
@@ -351,6 +352,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // Without a quorum a member says so, in time and with what to do, and still shows what it has.
 func TestAMemberWithoutAQuorum(t *testing.T) {
+	t.Parallel() // It mostly waits for time-outs.
 	ctx := t.Context()
 	c := rig.StartCluster(ctx, t, binary, 3)
 	c.AwaitRaised(ctx)

@@ -12,5 +12,6 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	rig.Beside(6)
 	rig.Main(m, &binary, func() error { return goleak.Find() })
 }

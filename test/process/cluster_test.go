@@ -65,6 +65,7 @@ func get(ctx context.Context, m *rig.Member, key string) error {
 
 // Members elect a leader, replicate, and elect another one when it is killed; killed members come back.
 func TestClustersSurviveKill9OfTheLeader(t *testing.T) {
+	t.Parallel() // It mostly waits for elections.
 	for _, members := range []int{3, 5} {
 		t.Run(fmt.Sprintf("%d members", members), func(t *testing.T) {
 			ctx := t.Context()

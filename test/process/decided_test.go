@@ -19,6 +19,7 @@ import (
 // TestNothingIsDecidedByAMemberThatIsCutOff revokes a token while the member of an agent hears nothing from the others. That member says no more
 // whose the token is and what it may do, and the agent registers nothing for whoever shows it, either then or once the member is back.
 func TestNothingIsDecidedByAMemberThatIsCutOff(t *testing.T) {
+	t.Parallel() // It mostly waits for time-outs.
 	ctx := t.Context()
 	c := rig.StartLinkedCluster(ctx, t, binary, 3, peerTLS(t)...)
 	admin := withToken(ctx, bootstrapped(ctx, t, c))

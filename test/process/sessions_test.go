@@ -84,6 +84,7 @@ func TestSessionsLiveWhileRenewedAndEndWithinASecondOfTheirTTL(t *testing.T) {
 }
 
 func TestAPausedMemberExpiresNobodyWhoRenewsRightAfter(t *testing.T) {
+	t.Parallel() // It mostly waits for TTLs.
 	const ttl, pause, sessions = 10 * time.Second, 11 * time.Second, 500
 	ctx := t.Context()
 	m := rig.Start(ctx, t, binary)
