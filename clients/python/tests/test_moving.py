@@ -322,7 +322,11 @@ def test_what_a_session_without_ttl_held_is_never_believed_by_who_resumes_it(mem
         resumable(member, hold)
 
         async def serve(request: Any) -> AsyncIterator[Any]:
-            yield lock_pb2.AcquireLockResponse(granted=hold if request.key == "k" else member.hold(request.key, "me"))
+            granted = hold
+            if request.key != "k":
+                granted = member.hold(request.key, "me")
+                resumable(member, hold, granted)  # After a day the client asks again what it holds.
+            yield lock_pb2.AcquireLockResponse(granted=granted)
 
         member.streams[_rpc.ACQUIRE_LOCK.path] = serve
         member.calls[_rpc.TRY_ACQUIRE_LOCK.path] = lambda r: lock_pb2.TryAcquireLockResponse(acquired=True, hold=hold)
