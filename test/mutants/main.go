@@ -13,6 +13,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -189,11 +190,12 @@ func packageOf(tests []string) string {
 // failed finds what says that a test failed, or what else ended the run.
 var failed = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)|^(panic: .*|fatal error: .*)`)
 
-// blame returns what a run that did not pass says of the reason: the innermost test that failed, or a panic.
+// blame returns what a run that did not pass says of the reason: the innermost test that failed, a panic, or else its last line.
 func blame(said []byte) string {
 	all := failed.FindAllSubmatch(said, -1)
 	if len(all) == 0 {
-		return "did not end in time"
+		lines := bytes.Split(bytes.TrimSpace(said), []byte("\n"))
+		return string(lines[len(lines)-1])
 	}
 	for _, found := range all {
 		if len(found[2]) > 0 {
@@ -237,7 +239,14 @@ func (j *judge) goes(ctx context.Context, limit time.Duration, args ...string) (
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
-	return cmd.CombinedOutput()
+	if slices.Contains(args, "-race") {
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // The race detector cannot do without.
+	}
+	said, err := cmd.CombinedOutput()
+	if within.Err() != nil {
+		said = append(said, "\ndid not end in time"...)
+	}
+	return said, err
 }
 
 func read(file string) (map[string]result, error) {
