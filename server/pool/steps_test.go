@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -450,5 +451,40 @@ func TestWhatIsUnderWayIsBounded(t *testing.T) {
 	}
 	if len(names) != 32 || names[0] != "naa" || names[31] != "nbr" && names[31] < names[30] {
 		t.Errorf("got %d proposals at once, %v", len(names), names)
+	}
+}
+
+// Questions go to all voters and take long, so they are asked in a few rounds at a time.
+func TestFewRoundsOfQuestionsAreUnderWay(t *testing.T) {
+	const rounds, inARound = 4, 1024
+	l := newLeader(t)
+	var keys []gossip.Key
+	for i := range rounds*inARound + 2 {
+		name := fmt.Sprintf("node%05d", i)
+		k := gossip.KeyOf([16]byte{byte(i), byte(i >> 8), 1}, name)
+		keys = append(keys, k)
+		l.nodes[k] = gossip.Node{Key: k, Name: name, State: gossip.Alive, Address: "10.0.0.1:7403"}
+	}
+	l.no(l.steps.PoolChanged())
+	l.settle()
+	for _, k := range keys {
+		n := l.nodes[k]
+		n.State = gossip.Failed
+		l.nodes[k] = n
+	}
+	l.no(l.steps.PoolChanged())
+	l.no(l.steps.Sweep(false))
+	var asked []gossip.Asked
+	for round := range rounds {
+		if asked = l.steps.Ask(); len(asked) != inARound {
+			t.Fatalf("round %d has %d nodes, want %d", round, len(asked), inARound)
+		}
+	}
+	if more := l.steps.Ask(); more != nil {
+		t.Errorf("another round begins with %d nodes while %d are under way", len(more), rounds)
+	}
+	l.steps.Judged(asked, pool.Tally{Voters: 3, Failed: make([]int, len(asked))})
+	if more := l.steps.Ask(); len(more) != 2 {
+		t.Errorf("%d nodes are asked about once a round has ended, want the 2 that are left", len(more))
 	}
 }
