@@ -542,7 +542,23 @@ final class TokenTest {
       watch.close();
       WithFakeMember.until(client, () -> client.core().link.door().waiting() <= 1); // What the client asks for itself waits on.
       assertEquals(1, function.asked.get());
-      function.close(); // A client that closes waits a while for it.
+    }
+  }
+
+  /** What a client asks for itself waits for the token too, with which its connection cannot end. */
+  @Test
+  void aClientWhoseTokenNeverComesClosesAtOnce() throws Exception {
+    try (FakeMember m = new FakeMember(); Hanging function = new Hanging()) {
+      function.hangs = true;
+      Client client = function.client(m, Duration.ofSeconds(30), Duration.ofHours(1));
+      CompletableFuture<?> put = client.kv().putAsync("k", "v");
+      WithFakeMember.until(client, () -> client.core().link.door().waiting() > 1);
+      long began = System.nanoTime();
+      client.close();
+      Duration took = Duration.ofNanos(System.nanoTime() - began);
+      assertTrue(took.compareTo(Duration.ofSeconds(5)) < 0, took::toString); // It gives calls ten to end.
+      assertEquals(ErrorKind.CLIENT_CLOSED, WithFakeMember.failure(put).kind());
+      assertEquals(0, client.core().link.door().waiting());
     }
   }
 }

@@ -80,6 +80,13 @@ public final class Door {
     return token.get(back, told, failed);
   }
 
+  /** Has nothing wait for a token any more. */
+  void close() {
+    if (token != null) {
+      token.close();
+    }
+  }
+
   /** Returns how much waits for a token. */
   public int waiting() {
     return token.waiting();

@@ -264,6 +264,7 @@ public final class Link {
     for (Connection c : open) {
       c.close();
     }
+    door.close();
   }
 
   /** Returns how much waits for a connection. */

@@ -76,6 +76,7 @@ public final class Token implements ClientInterceptor {
   private long failedAt;
   /** What the source is being asked; null for nothing. */
   private Question asked;
+  private boolean closed;
 
   /** What the source is asked. Guarded by the token. */
   private static final class Question {
@@ -200,6 +201,19 @@ public final class Token implements ClientInterceptor {
     return q.over ? why : retried(LATE);
   }
 
+  /** Has nothing wait for an answer any more: the client is closed, and its source may never answer. */
+  void close() {
+    List<Waiter> all;
+    synchronized (this) {
+      closed = true;
+      all = asked == null ? List.of() : List.copyOf(asked.waiters);
+      if (asked != null) {
+        asked.waiters.clear();
+      }
+    }
+    tell(all);
+  }
+
   /** Returns how much waits for an answer. */
   public synchronized int waiting() {
     return asked == null ? 0 : asked.waiters.size();
@@ -253,6 +267,10 @@ public final class Token implements ClientInterceptor {
       all = List.copyOf(q.waiters);
       q.waiters.clear();
     }
+    tell(all);
+  }
+
+  private static void tell(List<Waiter> all) {
     for (Waiter w : all) {
       w.patience.cancel(false);
       Loop.guarded(() -> w.back.execute(w.then)); // One whose executor is gone takes nothing from the others.
@@ -263,7 +281,7 @@ public final class Token implements ClientInterceptor {
   private Runnable await(Question q, long patience, Executor back, Runnable then) {
     Waiter w = new Waiter(back, then);
     synchronized (this) {
-      if (!q.over && patience > 0) {
+      if (!q.over && !closed && patience > 0) {
         q.waiters.add(w);
         w.patience = later.run(patience, () -> {
           if (leaves(q, w)) {
