@@ -66,7 +66,11 @@ func TestGapsTellWhatWasOvertaken(t *testing.T) {
 	if g.missing(window, 13+gapDepth, 13) || !g.missing(window, 13+gapDepth, 15) {
 		t.Error("the deepest of all requests that were overtaken is not known to be new, or one below it is")
 	}
-	for n := range uint64(13 + gapDepth) {
+	g.remembered(window, 0, 2)
+	if g.missing(window, 2, 1) {
+		t.Error("request 1 is known to be new in a window of which nothing is known before 2")
+	}
+	for n := uint64(2); n < 13+gapDepth; n++ {
 		g.remembered(window, n, n+1)
 	}
 	if g.missing(window, 13+gapDepth, 15) {
