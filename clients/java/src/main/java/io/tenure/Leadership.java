@@ -112,7 +112,7 @@ public final class Leadership implements AutoCloseable {
 
   private CompletableFuture<Void> proclaimInner(byte[] value) {
     SessionCore s = held.core().session();
-    return s.client.onLoop(() -> s.change(ElectionServiceGrpc.getProclaimMethod(), o -> ProclaimRequest.newBuilder()
+    return s.client.onLoop(() -> s.calls.change(ElectionServiceGrpc.getProclaimMethod(), o -> ProclaimRequest.newBuilder()
         .setKey(held.core().fullKey()).setSequencer(Wire.sequencer(held.sequencer())).setValue(ByteString.copyFrom(value))
         .setOptions(o).build()).thenApply(r -> null));
   }
@@ -137,7 +137,7 @@ public final class Leadership implements AutoCloseable {
       result.complete(false);
       return;
     }
-    s.change(ElectionServiceGrpc.getResignMethod(), o -> ResignRequest.newBuilder()
+    s.calls.change(ElectionServiceGrpc.getResignMethod(), o -> ResignRequest.newBuilder()
         .setKey(held.core().fullKey()).setSessionId(s.id()).setLockIndex(held.lockIndex()).setToSessionId(sessionId)
         .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).whenComplete((r, error) -> {
           s.look(s.client.clock.nanos()); // What ended before this is told so.

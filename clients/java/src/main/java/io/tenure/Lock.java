@@ -225,7 +225,7 @@ public final class Lock {
       return;
     }
     if (session.returns.isLeaving(fullKey, owner)) {
-      TenureException over = session.endOfPatience(begun, false);
+      TenureException over = session.calls.endOfPatience(begun, false);
       if (over == null) {
         session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, seen, result));
       } else {
@@ -236,7 +236,7 @@ public final class Lock {
     session.inheritance.takeUp(fullKey, owner);
     session.holds.late.ask(fullKey, owner); // The call goes on when nobody waits for it any more.
     long[] sequence = {0};
-    session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
+    session.calls.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
       sequence[0] = o.getRequestId().getSequence();
       Terms terms = options.terms();
       TryAcquireLockRequest.Builder r = TryAcquireLockRequest.newBuilder()

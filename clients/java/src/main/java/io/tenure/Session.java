@@ -71,7 +71,7 @@ public final class Session implements AutoCloseable {
    * @param listener gets the states in order, on a thread of the client's pool
    */
   public void listen(Consumer<SessionChange> listener) {
-    core.listen(Objects.requireNonNull(listener, "listener"));
+    core.listeners.listen(Objects.requireNonNull(listener, "listener"));
   }
 
   /**
@@ -80,7 +80,7 @@ public final class Session implements AutoCloseable {
    * @param listener the object that was given to {@link #listen}; any other object is ignored
    */
   public void forget(Consumer<SessionChange> listener) {
-    core.client.loop.run(() -> core.forget(listener));
+    core.client.loop.run(() -> core.listeners.forget(listener));
   }
 
   /** {@return keys and values; changes belong to this session} */

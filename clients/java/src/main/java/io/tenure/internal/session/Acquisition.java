@@ -102,7 +102,7 @@ public final class Acquisition {
       return;
     }
     // The end of the session is told by itself.
-    TenureException over = session.state() == SessionState.CLOSED ? null : session.endOfPatience(begun, queuedOnce);
+    TenureException over = session.state() == SessionState.CLOSED ? null : session.calls.endOfPatience(begun, queuedOnce);
     if (over != null) {
       giveUp(over);
     }
@@ -168,7 +168,7 @@ public final class Acquisition {
 
   private void doneWithId() {
     if (sequence != 0) {
-      session.ids().done(sequence);
+      session.calls.ids().done(sequence);
       sequence = 0;
       maybe = false;
     }
@@ -219,7 +219,7 @@ public final class Acquisition {
     // Session and owner name the place. Each stream has a number until its first answer, so that one that may still be on its way
     // can be known to be done; another one for want of an answer has the same.
     if (sequence == 0) {
-      sequence = session.ids().draw(this::open);
+      sequence = session.calls.ids().draw(this::open);
       if (sequence == 0) {
         return;
       }
@@ -229,9 +229,9 @@ public final class Acquisition {
   }
 
   private AcquireLockRequest request() {
-    io.tenure.v1.CallOptions.Builder o = session.identity().setOwner(owner);
+    io.tenure.v1.CallOptions.Builder o = session.calls.identity().setOwner(owner);
     if (sequence != 0) {
-      o.setRequestId(session.requestId(sequence));
+      o.setRequestId(session.calls.requestId(sequence));
     }
     AcquireLockRequest.Builder r = AcquireLockRequest.newBuilder()
         .setKey(fullKey).setSessionId(session.id()).setMode(Wire.mode(options.mode()))
@@ -358,9 +358,9 @@ public final class Acquisition {
         again(this);
       } else if (queuedOnce || failures > 0 || unanswered > 0 || f.error().applied() != Applied.NO) {
         // This stream or an earlier one may have left a place, or a hold.
-        fail(session.underSession(f.error()));
+        fail(session.calls.underSession(f.error()));
       } else {
-        refuse(session.underSession(f.error()));
+        refuse(session.calls.underSession(f.error()));
       }
     }
 

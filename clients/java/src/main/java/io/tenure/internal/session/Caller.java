@@ -23,13 +23,13 @@ public record Caller(ClientCore client, SessionCore session, List<Guard> guards)
 
   public <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
     return session != null
-        ? client.onLoop(() -> session.read(method, request.get())) : client.read(method, request);
+        ? client.onLoop(() -> session.calls.read(method, request.get())) : client.read(method, request);
   }
 
   public <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
     Function<CallOptions.Builder, Q> guarded = options -> request.apply(options.addAllGuards(guards));
     return session != null
-        ? client.onLoop(() -> session.change(method, guarded)) : client.change(method, guarded);
+        ? client.onLoop(() -> session.calls.change(method, guarded)) : client.change(method, guarded);
   }
 }

@@ -187,7 +187,7 @@ public final class Holds {
     }
     Pending p = new Pending(hold, wanted, fail);
     pending.add(p);
-    session.whenSafe(session.inheritance.believedFrom(hold), () -> {
+    session.waits.whenSafe(session.inheritance.believedFrom(hold), () -> {
       if (!pending.remove(p)) {
         return; // It was given back.
       }
@@ -203,7 +203,7 @@ public final class Holds {
       }
     }, () -> {
       if (pending.remove(p)) {
-        fail.accept(session.overError(Applied.YES));
+        fail.accept(session.calls.overError(Applied.YES));
       }
     });
     TenureException none = session.end.noLocks();

@@ -60,7 +60,7 @@ public final class Inheritance {
     doubtRevision = had.since();
     had.places().forEach(p -> places.put(Holds.place(p.getKey(), p.getOwner()), p));
     long kept = session.ttl().isZero() ? PLACES_KEPT_NANOS : session.ttl().toNanos();
-    session.whenSafe(session.client.clock.nanos() + kept, () -> {
+    session.waits.whenSafe(session.client.clock.nanos() + kept, () -> {
       due = true;
       giveUpUntold();
     }, () -> { });
@@ -144,11 +144,11 @@ public final class Inheritance {
 
   private void askTruth(CompletableFuture<?> result, Consumer<Truth> then) {
     // Without a number: the order of attempts is the keeper's, and this call is sent again as it is.
-    AttachSessionRequest first = session.attachRequest(0);
-    Truth.ask(first, request -> session.read(
+    AttachSessionRequest first = session.attaching.request(0);
+    Truth.ask(first, request -> session.calls.read(
         SessionServiceGrpc.getAttachSessionMethod(), request)).whenComplete((truth, error) -> {
       if (error != null) {
-        result.completeExceptionally(session.underSession(Futures.error(error)));
+        result.completeExceptionally(session.calls.underSession(Futures.error(error)));
       } else if (!result.isDone()) {
         then.accept(truth);
       }
@@ -156,8 +156,8 @@ public final class Inheritance {
   }
 
   private void tellWhenSafe(long notBefore, CompletableFuture<List<HeldCore>> result) {
-    session.whenSafe(notBefore, () -> tellPlaces(result),
-        () -> result.completeExceptionally(session.overError(Applied.NO)));
+    session.waits.whenSafe(notBefore, () -> tellPlaces(result),
+        () -> result.completeExceptionally(session.calls.overError(Applied.NO)));
   }
 
   private void tellPlaces(CompletableFuture<List<HeldCore>> result) {
@@ -174,7 +174,7 @@ public final class Inheritance {
     }
     CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((v, error) -> {
       if (error != null) {
-        result.completeExceptionally(session.underSession(Futures.error(error)));
+        result.completeExceptionally(session.calls.underSession(Futures.error(error)));
       } else {
         tellHolds(result);
       }
@@ -183,7 +183,7 @@ public final class Inheritance {
 
   private void tellHolds(CompletableFuture<List<HeldCore>> result) {
     askTruth(result, truth -> {
-      if (!session.isBelieved()) {
+      if (!session.waits.isBelieved()) {
         tellWhenSafe(Long.MIN_VALUE, result);
         return;
       }

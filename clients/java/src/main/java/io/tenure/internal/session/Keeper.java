@@ -275,11 +275,11 @@ public final class Keeper implements Link.Listener {
       return;
     }
     for (Kept k : due) {
-      if (k.session.needsAttach()) {
+      if (k.session.life.needsAttach()) {
         attach(k);
       }
     }
-    due.removeIf(k -> k.session.needsAttach());
+    due.removeIf(k -> k.session.life.needsAttach());
     for (int from = 0; from < due.size() && stream != null; from += RENEWALS_MAX) {
       send(due.subList(from, Math.min(due.size(), from + RENEWALS_MAX)), now);
     }
@@ -295,7 +295,7 @@ public final class Keeper implements Link.Listener {
     if (k.silentSince == 0) {
       k.silentSince = clock.nanos();
     }
-    k.session.attach(s.connection, () -> {
+    k.session.attaching.attach(s.connection, () -> {
       if (k.attaching && stream == s) {
         k.silentSince = clock.nanos(); // Each page is a word of the member.
       }
@@ -306,7 +306,7 @@ public final class Keeper implements Link.Listener {
       if (stream != s) {
         // Told over a connection that is given up: what happened since is told by nobody.
         if (error == null) {
-          k.session.attachAgain();
+          k.session.attaching.again();
         }
         return;
       }
@@ -326,7 +326,7 @@ public final class Keeper implements Link.Listener {
   private void reconcile(Kept k) {
     k.reconcileAt = clock.nanos() + RECONCILE_NANOS - random.nextLong(RECONCILE_NANOS / 10);
     if (k.session.holds.isLosable()) {
-      k.session.reconcile(stream.connection);
+      k.session.attaching.reconcile(stream.connection);
     }
   }
 

@@ -174,7 +174,7 @@ public final class Opening {
       SessionCore s = new SessionCore(core, new SessionCore.Identity(r.getSessionId(), secret, instance,
           r.getEpoch(), Wire.duration(r.getTtl()), renewEvery(Wire.duration(r.getKeepaliveInterval()))), events);
       if (!opened.isDone()) {
-        s.listenLater(listener);
+        s.listeners.listenLater(listener);
         s.created(sentAt.orElseThrow());
         if (opened.complete(s)) {
           settled.complete(null);
@@ -277,9 +277,9 @@ public final class Opening {
         Duration ttl = Wire.duration(r.getSession().getTtl());
         SessionCore s = new SessionCore(core, new SessionCore.Identity(token.sessionId(), secret, instance,
             r.getSession().getEpoch(), ttl, interval(ttl)), events);
-        s.listenLater(listener);
+        s.listeners.listenLater(listener);
         // Without a number: of a takeover that is tried again, some may have been used up.
-        return Truth.rest(r, s.attachRequest(0), next -> core.calls.call(
+        return Truth.rest(r, s.attaching.request(0), next -> core.calls.call(
             SessionServiceGrpc.getAttachSessionMethod(), next, untilClosing(
                 sent -> core.clock.nanos() < until ? null : late(token), Applied.YES))).thenAccept(had -> {
               if (resumed.isDone()) {
@@ -302,10 +302,10 @@ public final class Opening {
 
   /** Waits for the first renewal of a session that was taken over. Without it, whoever has the token may try again. */
   private void awaitBelief(SessionToken token, SessionCore s, long until, CompletableFuture<SessionCore> resumed) {
-    s.whenSafe(Long.MIN_VALUE, () -> {
+    s.waits.whenSafe(Long.MIN_VALUE, () -> {
       core.tookOver(token);
       resumed.complete(s);
-    }, () -> resumed.completeExceptionally(s.overError(Applied.YES)));
+    }, () -> resumed.completeExceptionally(s.calls.overError(Applied.YES)));
     ScheduledFuture<?> late = core.loop.after(until - core.clock.nanos(), () -> resumed.completeExceptionally(late(token)));
     takeovers.add(resumed);
     resumed.whenComplete((session, error) -> core.loop.run(() -> {

@@ -65,7 +65,7 @@ public final class Returns {
   /** Has whatever this owner has of the lock given back as soon as a member answers. */
   public void abandon(HeldCore h) {
     abandonUntilTruth(h);
-    session.attachAgain();
+    session.attaching.again();
   }
 
   /** Likewise, when the truth about the session is asked for the next time. */
@@ -81,7 +81,7 @@ public final class Returns {
   private void askTruthLater() {
     session.client.loop.after(AGAIN_NANOS, () -> {
       if (!abandoned.isEmpty()) {
-        session.attachAgain();
+        session.attaching.again();
       }
     });
   }
@@ -136,7 +136,7 @@ public final class Returns {
   CompletableFuture<Boolean> giveBack(Sequencer hold, String owner, Runnable doubted) {
     session.holds.end(hold, owner);
     CompletableFuture<Boolean> released = new CompletableFuture<>();
-    session.change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
+    session.calls.change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
         .setKey(hold.getKey()).setSessionId(session.id()).setLockIndex(hold.getLockIndex())
         .setOptions(o.setOwner(owner)).build(), doubted).whenComplete((r, error) -> {
           if (error == null) {
@@ -156,7 +156,7 @@ public final class Returns {
   /** Gives up a place; returns the hold that it had become before. */
   CompletableFuture<Optional<Hold>> cancelWait(String fullKey, String owner) {
     return leaving(fullKey, owner,
-        session.change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
+        session.calls.change(LockServiceGrpc.getCancelWaitMethod(), o -> CancelWaitRequest.newBuilder()
             .setKey(fullKey).setSessionId(session.id()).setOptions(o.setOwner(owner)).build())
             .thenApply(r -> r.hasHold() ? Optional.of(r.getHold()) : Optional.empty()));
   }
@@ -193,10 +193,10 @@ public final class Returns {
   private void leaveOnce(
       String fullKey, String owner, long last, Optional<Hold> before, CompletableFuture<Optional<Hold>> left) {
     if (session.state() == SessionState.CLOSED) {
-      left.completeExceptionally(session.overError(Applied.UNKNOWN));
+      left.completeExceptionally(session.calls.overError(Applied.UNKNOWN));
       return;
     }
-    long mark = session.ids().doneBelow();
+    long mark = session.calls.ids().doneBelow();
     cancelWait(fullKey, owner).whenComplete((hold, error) -> {
       if (error != null) {
         session.client.loop.after(AGAIN_NANOS, () -> leaveOnce(fullKey, owner, last, before, left));
@@ -209,7 +209,7 @@ public final class Returns {
       if (mark > last) {
         left.complete(first);
       } else {
-        session.ids().whenPast(last, () -> leaveOnce(fullKey, owner, last, first, left));
+        session.calls.ids().whenPast(last, () -> leaveOnce(fullKey, owner, last, first, left));
       }
     });
   }

@@ -38,7 +38,7 @@ public final class SessionEnd {
     boolean clean = !session.inheritance.isDoubted();
     session.over(CloseCause.CLOSED);
     DestroySessionRequest request = DestroySessionRequest.newBuilder()
-        .setSessionId(session.id()).setClean(clean).setOptions(session.identity()).build();
+        .setSessionId(session.id()).setClean(clean).setOptions(session.calls.identity()).build();
     long until = session.client.clock.nanos() + CLOSE_NANOS;
     ending = session.client.calls
         .call(SessionServiceGrpc.getDestroySessionMethod(), request, patience(until, "session left to its TTL"))
@@ -54,7 +54,7 @@ public final class SessionEnd {
    */
   public CompletableFuture<String> export() {
     if (session.state() == SessionState.CLOSED) {
-      return CompletableFuture.failedFuture(session.overError(Applied.NO));
+      return CompletableFuture.failedFuture(session.calls.overError(Applied.NO));
     }
     long begun = session.client.clock.nanos();
     leaving = true;
@@ -79,15 +79,15 @@ public final class SessionEnd {
 
   private CompletableFuture<String> handOver(long until) {
     if (session.state() == SessionState.CLOSED) { // It ended meanwhile.
-      return CompletableFuture.failedFuture(session.overError(Applied.NO));
+      return CompletableFuture.failedFuture(session.calls.overError(Applied.NO));
     }
     session.over(CloseCause.EXPORTED);
     RenewSessionRequest request =
-        RenewSessionRequest.newBuilder().setSessionId(session.id()).setOptions(session.identity()).build();
+        RenewSessionRequest.newBuilder().setSessionId(session.id()).setOptions(session.calls.identity()).build();
     return session.client.calls
         .call(SessionServiceGrpc.getRenewSessionMethod(), request, patience(until, "the session was not renewed"))
         .handle((r, e) -> {
-          if (e != null && session.underSession(e) instanceof TenureException.SessionOver over) {
+          if (e != null && session.calls.underSession(e) instanceof TenureException.SessionOver over) {
             throw over;
           }
           // While the previous process may still rely on the session, so may the one that follows this one.
@@ -98,7 +98,7 @@ public final class SessionEnd {
   /** Returns why nobody may ask for a lock any more; null while it may be asked for. */
   public TenureException noLocks() {
     if (session.state() == SessionState.CLOSED) {
-      return session.overError(Applied.NO);
+      return session.calls.overError(Applied.NO);
     }
     return leaving ? Causes.ofCalls(CloseCause.EXPORTED, session.id(), Applied.NO) : null;
   }

@@ -52,12 +52,12 @@ public final class KeysWanted {
 
   private void begin(SessionCore session, Optional<Duration> atMost) {
     if (session != null && session.state() == SessionState.CLOSED) {
-      done.completeExceptionally(session.overError(Applied.NO));
+      done.completeExceptionally(session.calls.overError(Applied.NO));
     }
     if (done.isDone()) {
       return;
     }
-    Runnable over = () -> done.completeExceptionally(session.overError(Applied.NO));
+    Runnable over = () -> done.completeExceptionally(session.calls.overError(Applied.NO));
     if (session != null) {
       session.atEnd.add(over);
     }
