@@ -162,7 +162,11 @@ func TestStreamHintsWhatACleanEndTakes(t *testing.T) {
 		if _, err := m.DestroySession(t.Context(), end); err != nil {
 			t.Fatal(err)
 		}
-		wantHold(t, name, k.lost().GetLost(), held.GetSequencer())
+		lost := k.lost().GetLost()
+		wantHold(t, name, lost, held.GetSequencer())
+		if lost.GetDelayLeft() != nil {
+			t.Errorf("%s: got %v, want no delay, as opposed to one that is over", name, lost)
+		}
 	}
 }
 
