@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -144,5 +145,29 @@ func TestAFileThatIsWrittenToAsideIsACopy(t *testing.T) {
 	}
 	if got, want := content(t, aside, "/"), "/three 0 \n/two 2 af\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestManyWorkAsideAtOnce is for the race detector.
+func TestManyWorkAsideAtOnce(t *testing.T) {
+	below := vfs.NewMem()
+	if err := below.MkdirAll("/data/log", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	aside := datadir.Aside(below)
+	var all sync.WaitGroup
+	for seed := range uint64(8) {
+		all.Go(func() {
+			dice := rand.New(rand.NewPCG(seed, 4))
+			for range 200 {
+				_ = change(aside, dice) // Some of it cannot be done, whatever the others do.
+				_, _ = aside.List("/data/log")
+				_, _ = datadir.ReadFile(aside, "/data/log/one")
+			}
+		})
+	}
+	all.Wait()
+	if got, want := content(t, below, "/"), "/data/\n/data/log/\n"; got != want {
+		t.Errorf("below, got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -270,6 +270,29 @@ func TestRefuseRefusesChangesAndLetsOthersPass(t *testing.T) {
 	}
 }
 
+// TestRoomThatIsNotNeededIsGivenBack has calls that turn out to be no change, many at once for the race detector.
+func TestRoomThatIsNotNeededIsGivenBack(t *testing.T) {
+	l := open(t, audit.Options{Stdout: &disk{}, Full: audit.Refuse})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range queueMax / 4 {
+				_, c := l.Begin(t.Context(), tenurev1.KVService_Put_FullMethodName, here)
+				if err := errors.Join(c.Message(&tenurev1.PutRequest{Key: "k"}), c.Message(&tenurev1.GetRequest{Key: "k"})); err != nil {
+					t.Error(err)
+				}
+				c.End(0, nil)
+			}
+		})
+	}
+	all.Wait()
+	for range queueMax {
+		if err := put(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFullDisk has a disk that is full in the middle of a line. Nothing is lost, changes are refused, and all goes on when there is
 // room again.
 func TestFullDisk(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,5 +83,26 @@ func TestGuessersDoNotKeepOutWhoReadsTheFile(t *testing.T) {
 		if err := n.Check(from(t, address), file); err != nil {
 			t.Errorf("%s, with the right one: %v", sentence, err)
 		}
+	}
+}
+
+// TestManyShowNoncesAtOnce is for the race detector.
+func TestManyShowNoncesAtOnce(t *testing.T) {
+	file := ""
+	n := auth.NewNonces(func(text string) error { file = text; return nil }, nil)
+	var all sync.WaitGroup
+	for i := range 8 {
+		ctx := from(t, fmt.Sprintf("192.0.2.%d:5", i+1))
+		all.Go(func() {
+			for range 100 {
+				if n.Check(ctx, "") == nil || n.Check(ctx, "wrong") == nil {
+					t.Error("a call without the nonce passes")
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := n.Check(from(t, "192.0.2.9:5"), file); err != nil {
+		t.Errorf("the nonce of the file is refused: %v", err)
 	}
 }
