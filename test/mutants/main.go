@@ -205,14 +205,15 @@ func blame(said []byte) string {
 	return string(all[len(all)-1][1])
 }
 
-// tests returns the runs that judge a mutant: its own package, those above it in its room, the simulator. A lock that is left out
-// is hunted by the race detector first; other tests would notice it by chance.
+// tests returns the runs that judge a mutant: its own package, those above it in its room, the simulator. A lock that is left out is
+// hunted by the race detector; without it tests would notice by chance.
 func (j *judge) tests(m mutant) (runs [][]string) {
+	flags := []string{"-count=1", "-vet=off"}
 	if m.Kind == kindLeftOut && strings.Contains(m.was, "Lock()") {
-		runs = append(runs, []string{"-count=1", "-vet=off", "-race", "./" + filepath.Dir(m.File)})
+		flags = append(flags, "-race")
 	}
 	for dir := filepath.Dir(m.File); dir != "."; dir = filepath.Dir(dir) {
-		runs = append(runs, []string{"-count=1", "-vet=off", "./" + dir})
+		runs = append(runs, append(slices.Clip(flags), "./"+dir))
 	}
 	return append(runs, []string{"-count=1", "-vet=off", "-run=TestSeeds|TestPlans", "./test/sim", "-seeds", strconv.Itoa(j.seeds)})
 }
