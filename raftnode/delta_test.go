@@ -31,14 +31,12 @@ func TestSnapshotsOfANewerStateGoOnWithWhatIsThere(t *testing.T) {
 				t.Skip("long, and much the same goroutines as the other case")
 			}
 			synctest.Test(t, func(t *testing.T) {
-				var registry *prometheus.Registry
+				registries := map[uint64]*prometheus.Registry{}
 				reused := 0.0
 				f := newFleet(t, func(id uint64, o *raftnode.Options) {
 					smallLogs(id, o)
-					if id == 3 {
-						registry = prometheus.NewRegistry()
-						o.Registerer = registry
-					}
+					registries[id] = prometheus.NewRegistry()
+					o.Registerer = registries[id]
 				})
 				rng := rand.New(rand.NewPCG(3, 3))
 				f.begin(3)
@@ -71,15 +69,19 @@ func TestSnapshotsOfANewerStateGoOnWithWhatIsThere(t *testing.T) {
 						t.Fatal(err)
 					}
 					if restarts && round == 1 {
-						reused += counter(t, registry, "tenure_snapshot_reused_bytes_total")
+						reused += counter(t, registries[3], "tenure_snapshot_reused_bytes_total")
 						f.restart(3)
 					}
 				}
 				f.agree(1, 2, 3)
-				reused += counter(t, registry, "tenure_snapshot_reused_bytes_total")
+				reused += counter(t, registries[3], "tenure_snapshot_reused_bytes_total")
 				t.Logf("%d streams, %d broken, %.0f bytes reused", f.streams, broken(), reused)
 				if broken() == 0 || reused < 1<<20 {
 					t.Errorf("%d streams broke, %.0f bytes were reused: want some of each", broken(), reused)
+				}
+				sent := counter(t, registries[1], "tenure_snapshot_sent_total") + counter(t, registries[2], "tenure_snapshot_sent_total")
+				if whole := f.streams - broken(); sent < 1 || int(sent) > whole {
+					t.Errorf("%.0f snapshots were sent whole, by %d streams that did not break", sent, whole)
 				}
 			})
 		})
