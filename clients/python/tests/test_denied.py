@@ -31,7 +31,7 @@ async def renewed(session: aio.Session) -> None:
     """Renews a session once more. A refusal that is on its way puts that off, by a clock that stands."""
 
     async def renew() -> None:
-        acknowledged = session._acknowledged
+        acknowledged = session._renewals.acknowledged
         while not acknowledged.is_set():
             session._renew_now()
             with contextlib.suppress(asyncio.TimeoutError):

@@ -13,7 +13,7 @@ from fake import ADDRESS, PATIENCE, SESSION, Dice, FakeMember, at_once, cancelle
 
 import tenure
 from tenure import CloseCause, Compare, EndCause, Op, State, _rpc, errors
-from tenure.aio._session_core import PUT_OFF_SECONDS
+from tenure.aio._renewals import PUT_OFF_SECONDS
 from tenure.v1 import kv_pb2, lock_pb2, session_pb2, types_pb2
 
 ACQUIRE, TRY, CANCEL, DESTROY = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT, _rpc.DESTROY_SESSION
@@ -202,7 +202,9 @@ def test_a_refusal_to_attach_that_is_final_ends_the_session(member: FakeMember, 
             raise error()
 
         member.streams[ACQUIRE.path] = at_once(member)
-        await member.until(lambda: session._hinted is not None)  # What it holds is asked for then, or not at all.
+        await member.until(
+            lambda: session._renewals.hinted is not None
+        )  # What it holds is asked for then, or not at all.
         held = await session.lock("k").acquire()
         member.calls[_rpc.ATTACH_SESSION.path] = answer
         member.cut()
@@ -251,7 +253,7 @@ def test_a_session_says_that_its_renewals_are_refused(member: FakeMember) -> Non
             member.refused = types_pb2.ERROR_REASON_NO_LEADER  # No question of rights.
             await member.until(lambda: session.refusal is None)
         member.refused = types_pb2.ERROR_REASON_PERMISSION_DENIED
-        await member.until(lambda: session._denials._count >= 4)
+        await member.until(lambda: session._renewals._denials._count >= 4)
         assert session._renew_at - client._clock.now() > 2 * PUT_OFF_SECONDS  # More and more rarely.
         member.refused = 0
         await member.until(lambda: session.refusal is None)

@@ -9,7 +9,7 @@ import pytest
 from fake import FakeMember, at_once, lost, refuse, run
 
 from tenure import EndCause, _rpc, errors
-from tenure.aio import _session_core
+from tenure.aio import _attaching
 from tenure.v1 import election_pb2, lock_pb2, session_pb2, types_pb2
 
 ACQUIRE, RELEASE = _rpc.ACQUIRE_LOCK, _rpc.RELEASE_LOCK
@@ -330,7 +330,7 @@ def test_a_loss_of_which_nobody_was_told_is_known_before_its_grant_is_believed(
         assert held.token == taken.sequencer.fencing_token
         assert held.cause is EndCause.TAKEN_AWAY
 
-    monkeypatch.setattr(_session_core, "RECONCILE_SECONDS", 0.05)
+    monkeypatch.setattr(_attaching, "RECONCILE_SECONDS", 0.05)
     run(member, work)
 
 

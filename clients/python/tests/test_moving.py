@@ -286,7 +286,7 @@ def test_who_resumes_through_the_same_client_is_renewed_and_the_one_before_is_su
             assert (held.safe, held.cause) == (False, EndCause.SUPERSEDED)
             await before.close()
             assert not member.requests(_rpc.DESTROY_SESSION)
-            renewed = after._acknowledged
+            renewed = after._renewals.acknowledged
             after._renew_now()
             await asyncio.wait_for(renewed.wait(), PATIENCE)
             assert after.safe
@@ -306,10 +306,10 @@ def test_a_refusal_to_renew_the_one_before_is_not_for_who_resumed(member: FakeMe
                 number=before._machine.lease.number,
                 refused=types_pb2.ERROR_REASON_SESSION_SUPERSEDED,
             )
-            after._verdict(refused)
+            after._renewals.verdict(refused)
             assert after.cause is None
             refused.number = after._machine.lease.number
-            after._verdict(refused)
+            after._renewals.verdict(refused)
             assert after.cause is CloseCause.SUPERSEDED
 
     asyncio.run(asyncio.wait_for(work(), PATIENCE))

@@ -93,7 +93,7 @@ def test_a_member_that_only_lists_members_is_tried_ever_more_slowly(member: Fake
 def test_a_timeout_counts_also_while_there_is_no_room_for_a_request(member: FakeMember) -> None:
     async def work(client: Any, session: Any) -> None:
         member.calls[_rpc.PUT.path] = never
-        session._window._size = 1
+        session._requests.window._size = 1
         first = asyncio.ensure_future(session.kv.put("k", "1"))
         await member.asked_for(_rpc.PUT)
         with pytest.raises(errors.DeadlineExceeded) as raised:
@@ -414,7 +414,7 @@ def test_a_refusal_to_renew_that_this_version_does_not_know_is_borne(member: Fak
         session._renew_now()
         await member.asked_for(_rpc.KEEP_ALIVE, renewed + 3)
         member.refused = 0
-        await asyncio.wait_for(session._acknowledged.wait(), PATIENCE)
+        await asyncio.wait_for(session._renewals.acknowledged.wait(), PATIENCE)
         assert len(member.links) == 1
         assert session.cause is None
 

@@ -237,7 +237,7 @@ class _Wait:
                 await session._holdings.until_given_back(self._want.own, limits)
                 link = await client._await_link(limits)
                 if self._numbered is None:
-                    self._numbered = await session._number(limits)
+                    self._numbered = await session._requests.begin(limits)
                 try:
                     hold = await self._follow(link)
                     self._answered()

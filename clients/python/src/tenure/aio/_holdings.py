@@ -241,7 +241,7 @@ class Holdings:
     def _begin_leave(self, own: OwnName, leaving: Leaving) -> None:
         self._owed.discard(own)
         self._leaving[own] += 1
-        last = self._session._window.next_sequence - 1
+        last = self._session._requests.window.next_sequence - 1
         self._session._client._spawn(self._leave(own, last, leaving), "leave-queue")
 
     async def _leave(self, own: OwnName, last: int, leaving: Leaving) -> None:
@@ -251,7 +251,7 @@ class Holdings:
         try:
             while session._machine.cause is None:
                 # Once the cluster knows that a request is done it refuses it, however late it comes.
-                mark = session._window.done_below
+                mark = session._requests.window.done_below
                 try:
                     await self._leave_once(own, leaving)
                 except errors.SessionClosed:
@@ -268,8 +268,8 @@ class Holdings:
                 if mark > last:
                     leaving.known = True
                     return
-                while session._window.done_below <= last and session._machine.cause is None:
-                    await session._until_window_moves()
+                while session._requests.window.done_below <= last and session._machine.cause is None:
+                    await session._requests.until_moved()
         finally:
             _less(self._leaving, own)
             leaving.over.set()

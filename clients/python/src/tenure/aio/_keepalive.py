@@ -95,7 +95,7 @@ class Keeper:
 
     async def _attach(self, session: SessionCore) -> None:
         try:
-            await session._attach(self._link)
+            await session._attaching.attach(self._link)
         finally:
             self._attaching.discard(session.id)
             self.note(self._client._sessions.get(session.id, session))
@@ -129,7 +129,7 @@ class Keeper:
                         self._known.add(verdict.session_id)
                     session = self._client._sessions.get(verdict.session_id)
                     if session is not None:
-                        session._verdict(verdict)
+                        session._renewals.verdict(verdict)
                 for hint in message.hints:
                     session = self._client._sessions.get(hint.session_id)
                     if session is not None:
@@ -137,6 +137,6 @@ class Keeper:
         except errors.TenureError as error:
             log.debug("keepalive from %s ended: %s", self._link.address, error)
             for session in list(self._client._sessions.values()):
-                session._not_renewed(error)
+                session._renewals.failed(error)
         finally:
             self._link.break_off()

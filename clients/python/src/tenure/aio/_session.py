@@ -172,7 +172,7 @@ class Session(SessionCore):
         clean = self._client._clock.now() >= self._inherited_from
         seconds = min(CLOSE_SECONDS_MAX, self.ttl or CLOSE_SECONDS_MAX)
         options = self._options()
-        sequence = self._window.next_sequence  # Nothing before it will be sent again.
+        sequence = self._requests.window.next_sequence  # Nothing before it will be sent again.
         options.request_id.CopyFrom(types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=sequence))
         self._stop(CloseCause.CLOSED)
         request = session_pb2.DestroySessionRequest(session_id=self.id, clean=clean, options=options)
@@ -217,7 +217,7 @@ class Session(SessionCore):
             await within(self._holdings.until_no_waits(), LEAVE_QUEUES_SECONDS, "the queues were not left")
         self._renew_now()
         with contextlib.suppress(errors.WaitTimeout):
-            await within(self._acknowledged.wait(), self._machine.lease.silence, "the session was not renewed")
+            await within(self._renewals.acknowledged.wait(), self._machine.lease.silence, "the session was not renewed")
         self._check_open()
 
     def credentials(self) -> Credentials:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from google.protobuf.duration_pb2 import Duration
-
-from tenure import _convert, errors
-from tenure._core.backoff import Backoff
-from tenure._core.denials import Denials
+from tenure import errors
 from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease, SessionMachine
-from tenure._core.requests import RequestWindow
-from tenure._core.retry import decide
-from tenure._rpc import ATTACH_SESSION, RENEW_SESSION, Req, Res, Unary
+from tenure._rpc import Req, Res, Unary
+from tenure.aio._attaching import Attaching
 from tenure.aio._dispatch import Listeners
-from tenure.aio._holdings import Holdings, HoldName, name_of
+from tenure.aio._ends import CAUSES, CLOSED_ERRORS, ENDS
+from tenure.aio._holdings import Holdings
 from tenure.aio._limits import Limits
-from tenure.aio._numbered import Numbered
+from tenure.aio._numbered import Requests
+from tenure.aio._renewals import Renewals
 from tenure.aio._wait import until_set
 from tenure.types import CloseCause, EndCause, State
 from tenure.v1 import session_pb2, types_pb2
@@ -29,37 +25,7 @@ if TYPE_CHECKING:
     from tenure.aio._link import Link
     from tenure.aio._lock import Held
 
-RENEW_JITTER = 0.1
-PUT_OFF_SECONDS = 0.1
-RECONCILE_SECONDS = 30.0
 LOOK_SECONDS = 0.25
-
-_CAUSES: dict[type[errors.TenureError], CloseCause] = {
-    errors.SessionNotFound: CloseCause.EXPIRED,
-    errors.SessionExpired: CloseCause.EXPIRED,
-    errors.SessionSuperseded: CloseCause.SUPERSEDED,
-    errors.EpochMismatch: CloseCause.SUPERSEDED,
-    errors.SessionSecretWrong: CloseCause.AUTH_FAILED,
-    errors.SessionIDInvalid: CloseCause.EXPIRED,
-}
-# Refusals for want of a right, or of a credential.
-_DENIALS = (errors.PermissionDenied, errors.Unauthenticated)
-_ENDS: dict[CloseCause, EndCause] = {
-    CloseCause.CLOSED: EndCause.SESSION_CLOSED,
-    CloseCause.EXPIRED: EndCause.SESSION_ENDED,
-    CloseCause.AUTH_FAILED: EndCause.SESSION_ENDED,
-    CloseCause.SUPERSEDED: EndCause.SUPERSEDED,
-    CloseCause.EXPORTED: EndCause.EXPORTED,
-    CloseCause.FORKED: EndCause.FORKED,
-}
-_CLOSED_ERRORS: dict[CloseCause, type[errors.SessionClosed]] = {
-    CloseCause.CLOSED: errors.SessionClosed,
-    CloseCause.EXPIRED: errors.SessionExpired,
-    CloseCause.AUTH_FAILED: errors.SessionSecretWrong,
-    CloseCause.SUPERSEDED: errors.SessionSuperseded,
-    CloseCause.EXPORTED: errors.SessionClosed,
-    CloseCause.FORKED: errors.ForkedError,
-}
 
 
 class SessionCore:
@@ -84,17 +50,12 @@ class SessionCore:
         self._client = client
         self._listeners = listeners  # In its line callbacks of the session's waits and holds are called, too.
         self._machine = SessionMachine(lease)
-        self._window = RequestWindow()
-        self._window_moved = asyncio.Event()
+        self._requests = Requests(session_id)
+        self._renewals = Renewals(self)
+        self._attaching = Attaching(self)
         self._settled = asyncio.Event()  # Set at each change of state; whoever waits clears it.
-        self._acknowledged = asyncio.Event()  # Set at each acknowledged renewal; the next has another.
         self._attached: Link | None = None
-        self._hinted: Link | None = None  # The link whose stream has renewed the session: there hints come.
-        self._attempt = 0
         self._renew_at = 0.0
-        self._refused: errors.TenureError | None = None  # Why it was not renewed: a right or the credential.
-        self._denials = Denials(client._rng)
-        self._reconciled_at = client._clock.now()
         self._jeopardy_since = float("inf")
         self._no_waits = asyncio.Event()  # Set when no more waits begin, and those that there are end.
         self._inherited_helds: list[Held] = []
@@ -120,7 +81,7 @@ class SessionCore:
     @property
     def _end_cause(self) -> EndCause | None:
         """How its end ended what it held; None before that."""
-        return None if self._machine.cause is None else _ENDS[self._machine.cause]
+        return None if self._machine.cause is None else ENDS[self._machine.cause]
 
     @property
     def refusal(self) -> errors.TenureError | None:
@@ -128,7 +89,7 @@ class SessionCore:
 
         The session stays as it is until its TTL ends, and continues if the right comes back before.
         """
-        return self._refused
+        return self._renewals.refused
 
     @property
     def safe(self) -> bool:
@@ -154,25 +115,6 @@ class SessionCore:
     def _options(self) -> types_pb2.CallOptions:
         return types_pb2.CallOptions(session_secret=self._secret, epoch=self.epoch)
 
-    def _request_id(self, sequence: int) -> types_pb2.RequestID:
-        return types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=self._window.done_below)
-
-    async def _number(self, limits: Limits) -> Numbered:
-        """Numbers a new request, once the window has room."""
-        while (sequence := self._window.begin()) is None:
-            await self._until_window_moves(min(LOOK_SECONDS, limits.left()))
-            limits.check()
-        return Numbered(self, sequence)
-
-    async def _until_window_moves(self, timeout: float | None = None) -> None:
-        """Waits until a request was answered, or the session is over."""
-        self._window_moved.clear()
-        await until_set(self._window_moved, timeout)
-
-    def _finish_request(self, sequence: int) -> None:
-        self._window.finish(sequence)
-        self._window_moved.set()
-
     async def _change(
         self,
         rpc: Unary[Req, Res],
@@ -190,7 +132,7 @@ class SessionCore:
         """
         self._check_open()
         limits = limits or self._limits(timeout)
-        numbered = await self._number(limits)
+        numbered = await self._requests.begin(limits)
         try:
             options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
             options.CopyFrom(self._options())
@@ -205,7 +147,7 @@ class SessionCore:
 
     def _take_refusal(self, error: errors.TenureError, sure: bool) -> None:
         """Takes an error that says that a session is over: this one, or one that the call named."""
-        cause = _CAUSES.get(type(error))
+        cause = CAUSES.get(type(error))
         if cause is not None and (sure or cause is CloseCause.SUPERSEDED):
             self._stop(cause)
         elif cause is not None:
@@ -215,7 +157,7 @@ class SessionCore:
         self._client._guard.check()
         cause = self._machine.cause
         if cause is not None:
-            raise _CLOSED_ERRORS[cause](f"session {self.id} is over: {cause}")
+            raise CLOSED_ERRORS[cause](f"session {self.id} is over: {cause}")
 
     def _check_waits(self) -> None:
         """Raises when no more waits begin."""
@@ -267,12 +209,6 @@ class SessionCore:
         self._publish()
         self._client._note(self)
 
-    def _denied_pause(self, now: float) -> float:
-        return self._denials.add(now, self._beat(), self._machine.lease.safe_until - now)
-
-    def _beat(self) -> float:
-        return self._machine.lease.beat * self._client._rng.uniform(1 - RENEW_JITTER, 1 + RENEW_JITTER)
-
     def _renew_now(self) -> None:
         self._renew_at = self._client._clock.now()
         self._client._note(self)
@@ -297,17 +233,12 @@ class SessionCore:
         """When the clock may change something: the lease ends, the member is silent, or the truth is asked for."""
         machine = self._machine
         ends = machine.lease.safe_until if machine.was_linked and not machine.jeopardy else float("inf")
-        asks = self._reconciled_at + RECONCILE_SECONDS if self._attached is not None else float("inf")
-        return min(ends, asks, machine.lease.suspect_at)
+        return min(ends, self._attaching.due_at, machine.lease.suspect_at)
 
     def _look(self) -> None:
         """Looks at the clock."""
         self._tick()
-        now = self._client._clock.now()
-        if now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
-            self._reconciled_at = now
-            if self._holdings.losable:
-                self._client._spawn(self._reconcile(), "reconcile")
+        self._attaching.look(self._client._clock.now())
 
     def _link_down(self) -> None:
         self._attached = None
@@ -321,141 +252,10 @@ class SessionCore:
         self._machine.lease.forget_sent()
         self._client._note(self)
 
-    async def _attach(self, link: Link) -> None:
-        """Re-attaches through a member: learns the truth, and is renewed at once. Leaves a member that cannot.
-
-        While the right to it is gone it tries ever more rarely.
-        """
-        give_up = self._client._clock.now() + self._machine.lease.silence
-        backoff = Backoff(self._client._rng)
-        failures = 0
-        while self._machine.cause is None and not link.broken:
-            try:
-                await self._ask_what_is_held(link, self._machine.lease.silence)
-                self._attached = link
-                self._renew_now()
-                return
-            except errors.TenureError as error:
-                if type(error) in _CAUSES:
-                    self._take_refusal(error, sure=True)
-                    return
-                self._not_renewed(error)
-                if self._refused is not None:  # Any member says the same, and others use the connection.
-                    self._suspend()
-                    await asyncio.sleep(self._denied_pause(self._client._clock.now()))
-                    failures, give_up = 0, self._client._clock.now() + self._machine.lease.silence
-                    continue
-                failures += 1
-                decision = decide(error, failures=failures)
-                if decision.move or not decision.retry or self._client._clock.now() >= give_up:
-                    link.break_off()
-                    return
-                await asyncio.sleep(backoff.next(decision.after))
-
-    async def _reconcile(self) -> None:
-        """Asks for the truth: a hint may have been lost."""
-        if (link := self._attached) is not None:
-            with contextlib.suppress(errors.TenureError):
-                await self._ask_what_is_held(link, self._machine.lease.silence)
-
-    async def _ask_what_is_held(self, link: Link, timeout: float) -> None:
-        asked_at = self._client._clock.now()
-        held: set[HoldName] = set()
-        page = await self._attach_page(link, timeout, "")
-        revision = page.header.revision
-        held.update(name_of(h) for h in page.holds)
-        while page.next_page_token and not page.places:  # Places come when all holds are told.
-            page = await self._attach_page(link, timeout, page.next_page_token)
-            held.update(name_of(h) for h in page.holds)
-        self._reconciled_at = asked_at
-        self._tick()
-        self._holdings.compare(held, revision)
-
-    async def _attach_page(self, link: Link, timeout: float, token: str) -> session_pb2.AttachSessionResponse:
-        self._attempt += 1
-        request = session_pb2.AttachSessionRequest(
-            session_id=self.id,
-            instance_id=self._instance,
-            attempt=self._attempt,
-            options=self._options(),
-            page_token=token,
-        )
-        try:
-            return await link.unary(ATTACH_SESSION, request, timeout)
-        except errors.AttemptOutdated as error:
-            self._attempt = max(self._attempt, error.attempt)
-            raise
-
-    def _not_renewed(self, error: errors.TenureError) -> None:
-        """Notes how an attempt to renew it failed."""
-        self._refused = error if isinstance(error, _DENIALS) else None
-
     def _suspend(self) -> None:
         """Notes that it is not renewed, though the connection is as good as any."""
         self._machine.link_down()
         self._publish()
-
-    def _verdict(self, verdict: session_pb2.RenewalVerdict) -> None:
-        """Takes the answer to a renewal over a stream."""
-        if verdict.number != self._machine.lease.number:
-            return  # It is of a renewal before, perhaps by who used the session before.
-        if not verdict.refused:
-            if self._renewed(verdict.number, verdict.ttl) and self._hinted is not self._attached:
-                self._hinted = self._attached
-                if self._holdings.losable:  # What happened to them before this stream was told of.
-                    self._client._spawn(self._reconcile(), "reconcile")
-            return
-        error = _convert.refusal(verdict.refused, f"session {self.id} was not renewed")
-        if isinstance(error, _DENIALS) and (link := self._attached) is not None:
-            self._client._spawn(self._renew_alone(link, verdict.number), "renew")
-        else:
-            self._not_renewed_now(verdict.number, error)
-
-    async def _renew_alone(self, link: Link, number: int) -> None:
-        """Makes a renewal once more that was denied: a stream shows the token that it began with, this the present one.
-
-        It is also told that the session is over, which a stream does not tell whoever may not renew it.
-        """
-        request = session_pb2.RenewSessionRequest(session_id=self.id, options=self._options())
-        try:
-            answer = await link.unary(RENEW_SESSION, request, self._machine.lease.silence)
-        except errors.TenureError as error:
-            if number == self._machine.lease.number and self._attached is link:
-                self._not_renewed_now(number, error)
-        else:
-            self._renewed(number, answer.session.ttl)
-
-    def _not_renewed_now(self, number: int, error: errors.TenureError) -> None:
-        """Takes the refusal of a renewal."""
-        now = self._client._clock.now()
-        if type(error) in _CAUSES:
-            self._take_refusal(error, sure=True)
-            return
-        self._not_renewed(error)
-        if self._refused is not None:
-            self._machine.lease.denied(number)
-            self._renew_at = now + self._denied_pause(now)
-            if self._denials.last(now) >= self._machine.lease.silence:
-                self._suspend()
-        else:
-            self._machine.lease.put_off(number)
-            self._renew_at = now + PUT_OFF_SECONDS * self._client._rng.uniform(0.5, 1.5)
-        self._client._note(self)
-
-    def _renewed(self, number: int, ttl: Duration) -> bool:
-        """Takes the acknowledgement of a renewal. Returns whether it is that of the outstanding one."""
-        acknowledges = self._machine.acknowledged(number, _convert.seconds(ttl))
-        if acknowledges:
-            self._refused = None
-            self._denials.clear()
-            self._renew_at = self._client._clock.now() + self._beat()
-            self._publish()
-            acknowledged, self._acknowledged = self._acknowledged, asyncio.Event()
-            acknowledged.set()
-            if self._holdings.owes and self.safe:
-                self._client._spawn(self._holdings.give_back(), "give-back")
-        self._client._note(self)
-        return acknowledges
 
     def _hint(self, hint: session_pb2.SessionHint) -> None:
         """Takes a hint about a hold."""
@@ -467,12 +267,12 @@ class SessionCore:
         """Ends the session here."""
         self._tick()
         self._machine.close(cause)
-        self._attached = self._hinted = None
+        self._attached = self._renewals.hinted = None
         if self._client._sessions.get(self.id) is self:
             del self._client._sessions[self.id]
-        self._holdings.end_all(_ENDS[cause], give_back=False)
+        self._holdings.end_all(ENDS[cause], give_back=False)
         self._publish()
-        self._window_moved.set()
+        self._requests.over()
         self._no_waits.set()
         self._holdings.stop()
         self._client._note(self)

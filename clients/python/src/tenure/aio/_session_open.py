@@ -200,7 +200,7 @@ async def _resume(
     if not credentials.handed_over:
         # Without TTL an earlier user that is cut off believes in its lease for ever.
         session._inherited_from = now + lease.ttl if lease.ttl > 0 else float("inf")
-    session._attempt = TAKE_OVER_ATTEMPTS
+    session._attaching.attempt = TAKE_OVER_ATTEMPTS
     session._begin(None)
     try:
         await session._until_connected(timeout)
@@ -221,7 +221,7 @@ async def _rest(session: Session, answer: session_pb2.AttachSessionResponse, tim
     while token:
         link = await session._client._await_link(session._limits())
         try:
-            page = await session._attach_page(link, session._machine.lease.silence, token)
+            page = await session._attaching.page(link, session._machine.lease.silence, token)
         except errors.TenureError as error:
             decision = decide(error, failures=1)
             if not decision.retry:
