@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -198,7 +199,8 @@ func serve(ctx context.Context, env *cli.Environment, f *serveFlags) (err error)
 	return explainServe(config, <-ended)
 }
 
-// announce tells where the member listens, in one line that programs can read, and to a newcomer what to try.
+// announce tells where the member listens, in one line that programs can read, and to a newcomer what to try. It is written at once, so that
+// the log does not come between.
 func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
 	consul := ""
 	if at.Consul != "" {
@@ -208,10 +210,15 @@ func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
 	if at.Gossip != "" {
 		gossip = " gossip=" + at.Gossip
 	}
-	_, _ = fmt.Fprintf(env.Stdout, "tenure: serving grpc=%s http=%s peer=%s%s%s\n", at.GRPC, at.HTTP, daemon.OrOff(at.Peer), consul, gossip)
-	if !f.dev {
-		return
+	text := fmt.Sprintf("tenure: serving grpc=%s http=%s peer=%s%s%s\n", at.GRPC, at.HTTP, daemon.OrOff(at.Peer), consul, gossip)
+	if f.dev {
+		text += suggestions(at, f)
 	}
+	_, _ = io.WriteString(env.Stdout, text)
+}
+
+// suggestions returns what a newcomer may try.
+func suggestions(at server.Addresses, f *serveFlags) string {
 	tenure, curl, grpcurl := "tenure", "curl 'http://", "grpcurl -plaintext "
 	if f.config.TLS.CertFile != "" {
 		ca := caBeside(f.config.TLS.CertFile)
@@ -238,9 +245,9 @@ func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
 		"  "+tenure+" kv put greeting hello",
 		"  "+curl+at.HTTP+"/v1/kv/greeting?raw'",
 		"  "+grpcurl+at.GRPC+" list    # if you have grpcurl",
-		"",
+		"\n",
 	)
-	_, _ = fmt.Fprintln(env.Stdout, strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }
 
 // onPath returns whether a shell that is given "tenure" runs this program.
