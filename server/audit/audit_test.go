@@ -293,6 +293,23 @@ func TestRoomThatIsNotNeededIsGivenBack(t *testing.T) {
 	}
 }
 
+// TestACallMayEndWhileItIsRead is for the race detector: a stream is read by another goroutine than it is answered by.
+func TestACallMayEndWhileItIsRead(t *testing.T) {
+	l := open(t, audit.Options{Stdout: &disk{room: -1}})
+	for range 50 {
+		_, c := l.Begin(t.Context(), tenurev1.KVService_Put_FullMethodName, here)
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := c.Message(&tenurev1.PutRequest{Key: "k"}); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() { c.End(0, nil) })
+		both.Wait()
+	}
+	run(t, l)()
+}
+
 // TestFullDisk has a disk that is full in the middle of a line. Nothing is lost, changes are refused, and all goes on when there is
 // room again.
 func TestFullDisk(t *testing.T) {
