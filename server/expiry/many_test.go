@@ -17,6 +17,7 @@ func TestManyAtOnceDisturbNoTimer(t *testing.T) {
 	const (
 		renewed = 64 // sessions that are renewed
 		brief   = 64 // that begin one after the other, and are not
+		given   = 64 // that begin and are destroyed
 		rounds  = 40
 		ttl     = 2 * time.Second
 		pause   = 97 * time.Millisecond
@@ -53,6 +54,16 @@ func TestManyAtOnceDisturbNoTimer(t *testing.T) {
 			}
 		})
 		each(func(round int) {
+			for n := range given {
+				switch id := sid(renewed + brief + n); n % rounds {
+				case round:
+					c.create(ttl, id)
+				case round - 1:
+					c.destroy(id)
+				}
+			}
+		})
+		each(func(round int) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.publish(&storev1.Event{Kind: &storev1.Event_LockDelayBegun{LockDelayBegun: &storev1.LockDelayBegun{
@@ -60,7 +71,7 @@ func TestManyAtOnceDisturbNoTimer(t *testing.T) {
 			}}})
 		})
 		each(func(round int) {
-			for n := range renewed + brief {
+			for n := range renewed + brief + given {
 				c.timers.SessionLeft(sid(n))
 			}
 			c.timers.DelayLeft(fmt.Sprint(round), 1)
