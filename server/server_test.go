@@ -345,6 +345,26 @@ func TestHealthTellsOfEveryService(t *testing.T) {
 	}
 }
 
+// A member that knows no leader can serve neither writes nor linearizable reads, and says so.
+func TestHealthWithoutALeader(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3)
+	c.leader(t)
+	last := c.members[0]
+	healthIs := func(want healthpb.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		await(t, "health is "+want.String(), func() bool {
+			r, err := last.health.Check(t.Context(), &healthpb.HealthCheckRequest{})
+			return err == nil && r.GetStatus() == want
+		})
+	}
+	healthIs(healthpb.HealthCheckResponse_SERVING)
+	for _, m := range c.members[1:] {
+		m.stop()
+	}
+	healthIs(healthpb.HealthCheckResponse_NOT_SERVING)
+}
+
 func TestConfigIsRefusedWithAReason(t *testing.T) {
 	good := server.Config{DataDir: "d"}
 	tests := map[string]struct {

@@ -2,6 +2,7 @@ package access
 
 import (
 	"strconv"
+	"sync"
 	"testing"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -61,6 +62,31 @@ func TestAConnectionKnowsNoOlderRights(t *testing.T) {
 }
 
 // TestAUseCountsWhoeverLookedLast looks up one token for two connections at once: a use, before or after, is not lost with the entry that was replaced.
+// TestManyCallersAreLookedUpAtOnce is for the race detector.
+func TestManyCallersAreLookedUpAtOnce(t *testing.T) {
+	const callers = 16
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{PutPolicy: &storev1.PolicyRecord{Name: "k", Rules: "key \"a\" ro"}}})
+	for n := range callers {
+		accessor, hash := Accessor{1, byte(n)}, identity.Hash{1, byte(n)}
+		node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
+			Accessor: accessor[:], TokenSha256: hash[:], Name: strconv.Itoa(n), Policies: []string{"k"},
+		}}})
+	}
+	var all sync.WaitGroup
+	for first := range 4 {
+		all.Go(func() {
+			for n := range callers {
+				caller := &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: identity.Hash{1, byte((first*callers/4 + n) % callers)}}}
+				if _, err := a.Call(t.Context(), caller, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
 func TestAUseCountsWhoeverLookedLast(t *testing.T) {
 	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
 	accessor, hash := Accessor{1}, identity.Hash{1}
