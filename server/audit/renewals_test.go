@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -56,6 +57,25 @@ func TestARefusedRenewalIsALineForEachReason(t *testing.T) {
 	if len(lines) != 2 || lines[0]["reason"] != "SESSION_SECRET_WRONG" || lines[1]["reason"] != "PERMISSION_DENIED" {
 		t.Errorf("got %v, want a line for the secret and one for the right", lines)
 	}
+}
+
+// TestRenewalsAreReadWhileOthersAreAnswered is for the race detector.
+func TestRenewalsAreReadWhileOthersAreAnswered(t *testing.T) {
+	l := open(t, audit.Options{Stdout: &disk{room: -1}})
+	_, c := l.Begin(t.Context(), tenurev1.SessionService_KeepAlive_FullMethodName, here)
+	var all sync.WaitGroup
+	for part := range 4 {
+		all.Go(func() {
+			for n := range 20 {
+				c.Verdicts(&tenurev1.KeepAliveResponse{Verdicts: []*tenurev1.RenewalVerdict{
+					{SessionId: fmt.Sprint(part, n), Refused: tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED},
+				}})
+			}
+		})
+	}
+	all.Wait()
+	c.End(0, nil)
+	run(t, l)()
 }
 
 func TestRefusedRenewalsAreLinesOnlyWhereDenialsAre(t *testing.T) {
