@@ -335,6 +335,11 @@ func TestWhatCannotBeUsedIsNotOpened(t *testing.T) {
 	good, client := ours.member("a", 0), ours.client("c")
 	empty := filepath.Join(ours.dir, "empty")
 	writeFile(t, empty, nil)
+	made, err := certs.NewAuthority(domain, time.Now().AddDate(-11, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := ours.write("ended", made).Cert
 	tests := map[string]struct {
 		files certs.Files
 		want  error
@@ -343,6 +348,7 @@ func TestWhatCannotBeUsedIsNotOpened(t *testing.T) {
 		"one whose time has not begun":          {ours.member("new", -time.Hour), certs.ErrNotYet},
 		"one of a client":                       {client, certs.ErrUsage},
 		"a missing file":                        {certs.Files{Cert: good.Cert, Key: filepath.Join(ours.dir, "none")}, os.ErrNotExist},
+		"a CA that has ended":                   {certs.Files{Cert: good.Cert, Key: good.Key, CA: ended}, certs.ErrEnded},
 		"a CA's file without a certificate":     {certs.Files{Cert: good.Cert, Key: good.Key, CA: empty}, certs.ErrNoCertificate},
 		"a CA's file that is no certificate":    {certs.Files{Cert: good.Cert, Key: good.Key, CA: good.Key}, certs.ErrNoCertificate},
 		"a file that is larger than any should": {certs.Files{Cert: "/dev/zero", Key: good.Key}, certs.ErrTooLarge},

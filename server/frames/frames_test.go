@@ -274,6 +274,33 @@ func TestWhatIsHeldCountsBeyondItsConnection(t *testing.T) {
 	}
 }
 
+// TestAnswersAreHeldWhileTheConnectionIsClosed is for the race detector.
+func TestAnswersAreHeldWhileTheConnectionIsClosed(t *testing.T) {
+	r := newRig(1)
+	conn, ok := r.conn.(interface {
+		Hold(n int64) (func(), bool)
+		Cut()
+	})
+	if !ok {
+		t.Fatal("the connection counts no answers")
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 100 {
+				if release, room := conn.Hold(1); room {
+					release()
+				}
+			}
+		})
+	}
+	all.Go(conn.Cut)
+	all.Wait()
+	if used := r.answers.Used(); used != 0 {
+		t.Errorf("%d bytes are taken, want none", used)
+	}
+}
+
 // TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed counts answers on a connection.
 func TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed(t *testing.T) {
 	r := newRig(1)

@@ -1,0 +1,31 @@
+package line
+
+import (
+	"sync"
+	"testing"
+)
+
+// TestCreditIsGivenWhileItIsSpent is for the race detector too.
+func TestCreditIsGivenWhileItIsSpent(t *testing.T) {
+	const rounds = 1000
+	c := newCredit(1, 1)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for range rounds {
+			c.add(1, 3)
+		}
+	})
+	all.Go(func() {
+		for range rounds {
+			if err := c.await(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
+			c.spend(3)
+		}
+	})
+	all.Wait()
+	if c.messages != 1 || c.bytes != 1 {
+		t.Errorf("%d messages and %d bytes are left, want 1 of each", c.messages, c.bytes)
+	}
+}
