@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"testing"
 )
 
@@ -90,5 +91,28 @@ func TestPartsThatAreTheSame(t *testing.T) {
 	}
 	if p.bytes != 0 || len(p.shared) != 0 {
 		t.Errorf("%d bytes and %d shared parts stay", p.bytes, len(p.shared))
+	}
+}
+
+// TestCreditIsGivenWhileItIsSpent is for the race detector too.
+func TestCreditIsGivenWhileItIsSpent(t *testing.T) {
+	const rounds = 1000
+	c := newCredit(1, 1)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for range rounds {
+			_ = c.enough()
+			c.add(1, 3)
+		}
+	})
+	all.Go(func() {
+		for range rounds {
+			c.spend(3)
+			_ = c.enough()
+		}
+	})
+	all.Wait()
+	if c.messages != 1 || c.bytes != 1 {
+		t.Errorf("%d messages and %d bytes are left, want 1 of each", c.messages, c.bytes)
 	}
 }
