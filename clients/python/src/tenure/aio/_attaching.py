@@ -31,7 +31,7 @@ class Attaching:
 
     @property
     def due_at(self) -> float:
-        """When the truth is asked for again; infinite while there is nobody to ask."""
+        """When the session asks for the truth again; infinite while it is attached to no member."""
         return self.asked_at + RECONCILE_SECONDS if self._session._attached is not None else float("inf")
 
     def look(self, now: float) -> None:

@@ -34,7 +34,7 @@ class Requests:
         await until_set(self._moved, timeout)
 
     def over(self) -> None:
-        """Wakes who waits: the session is over."""
+        """Ends every wait for room, because the session is over."""
         self._moved.set()
 
     def identity(self, sequence: int) -> types_pb2.RequestID:

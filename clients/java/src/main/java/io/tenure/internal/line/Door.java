@@ -80,7 +80,7 @@ public final class Door {
     return token.get(back, told, failed);
   }
 
-  /** Has nothing wait for a token any more. */
+  /** Ends every wait for a token, because the client is closed. */
   void close() {
     if (token != null) {
       token.close();

@@ -201,7 +201,7 @@ public final class Token implements ClientInterceptor {
     return q.over ? why : retried(LATE);
   }
 
-  /** Has nothing wait for an answer any more: the client is closed, and its source may never answer. */
+  /** Ends every wait for an answer, because the client is closed and the source may never answer. */
   void close() {
     List<Waiter> all;
     synchronized (this) {
