@@ -540,7 +540,10 @@ final class TokenTest {
         assertTrue(e.kind() != ErrorKind.AUTH_FAILED, e.toString());
       }
       watch.close();
+      long began = System.nanoTime();
       WithFakeMember.until(client, () -> client.core().link.door().waiting() <= 1); // What the client asks for itself waits on.
+      Duration took = Duration.ofNanos(System.nanoTime() - began);
+      assertTrue(took.compareTo(Duration.ofSeconds(15)) < 0, took::toString); // The token's own patience is 30.
       assertEquals(1, function.asked.get());
     }
   }
