@@ -107,35 +107,48 @@ func TestChangesOfMembersFromBeforeRightsWereTakenAway(t *testing.T) {
 
 // TestAChangeOfMembersThatWaitsIsComparedAgain takes rights away while a change of members that was allowed waits until its member can be reached.
 func TestAChangeOfMembersThatWaitsIsComparedAgain(t *testing.T) {
-	for _, takes := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFleet(t, nil)
-			f.begin(3)
-			f.join(4, func(s *raftnode.MemberSpec) { s.StayLearner = true })
-			f.authorise()
-			f.agree(1, 2, 3, 4)
-			f.stop(4)
-			leader := f.leader()
-			f.await("nothing is heard of the learner", func() bool {
-				return slices.ContainsFunc(leader.Members(), func(m raftnode.Member) bool { return m.GetId() == 4 && !m.Reachable })
+	stricter := func(f *fleet) {
+		f.changeRights(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: storev1.AuthMode_AUTH_MODE_ENFORCE}})
+	}
+	for what, c := range map[string]struct{ before, meanwhile func(*fleet) }{
+		"nothing happens":                    {before: (*fleet).authorise},
+		"the mode becomes stricter":          {before: (*fleet).authorise, meanwhile: stricter},
+		"there were no rights, and none are": {},
+		"the first rights":                   {meanwhile: (*fleet).authorise},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, nil)
+				f.begin(3)
+				f.join(4, func(s *raftnode.MemberSpec) { s.StayLearner = true })
+				if c.before != nil {
+					c.before(f)
+				}
+				f.agree(1, 2, 3, 4)
+				f.stop(4)
+				leader := f.leader()
+				f.await("nothing is heard of the learner", func() bool {
+					return slices.ContainsFunc(leader.Members(), func(m raftnode.Member) bool { return m.GetId() == 4 && !m.Reachable })
+				})
+				promoted := make(chan error, 1)
+				go func() {
+					_, err := leader.PromoteMember(now(t.Context(), leader), 4, false)
+					promoted <- err
+				}()
+				synctest.Wait()
+				if c.meanwhile != nil {
+					c.meanwhile(f)
+				}
+				f.start(4)
+				err := <-promoted
+				takes := c.meanwhile != nil
+				if takes && !errors.Is(err, raftnode.ErrRightsTaken) || !takes && err != nil {
+					t.Errorf("got %v, rights are taken away: %v", err, takes)
+				}
+				if learns := slices.Contains(leader.Status().Learners, 4); learns != takes {
+					t.Errorf("the member is a learner: %v, rights are taken away: %v", learns, takes)
+				}
 			})
-			promoted := make(chan error, 1)
-			go func() {
-				_, err := leader.PromoteMember(now(t.Context(), leader), 4, false)
-				promoted <- err
-			}()
-			synctest.Wait()
-			if takes {
-				f.changeRights(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: storev1.AuthMode_AUTH_MODE_ENFORCE}})
-			}
-			f.start(4)
-			err := <-promoted
-			if takes && !errors.Is(err, raftnode.ErrRightsTaken) || !takes && err != nil {
-				t.Errorf("rights are taken away %v: got %v", takes, err)
-			}
-			if learns := slices.Contains(leader.Status().Learners, 4); learns != takes {
-				t.Errorf("rights are taken away %v: the member is a learner %v", takes, learns)
-			}
 		})
 	}
 }
