@@ -58,7 +58,13 @@ func TestSnapshotsOfANewerStateGoOnWithWhatIsThere(t *testing.T) {
 				}
 				f.breakAfter = 40 // What announces the snapshot, and 39 of more than 50 chunks.
 				f.w.setCut(0)
-				there := func() bool { return f.node(3).Store().Applied().Revision > 100 }
+				sending := 0.0
+				there := func() bool {
+					for _, id := range []uint64{1, 2} {
+						sending = max(sending, metric(t, registries[id], "tenure_snapshot_sending"))
+					}
+					return f.node(3).Store().Applied().Revision > 100
+				}
 				for round := 1; !there(); round++ {
 					if round > 30 {
 						t.Fatal("the member does not come back")
@@ -69,17 +75,20 @@ func TestSnapshotsOfANewerStateGoOnWithWhatIsThere(t *testing.T) {
 						t.Fatal(err)
 					}
 					if restarts && round == 1 {
-						reused += counter(t, registries[3], "tenure_snapshot_reused_bytes_total")
+						reused += metric(t, registries[3], "tenure_snapshot_reused_bytes_total")
 						f.restart(3)
 					}
 				}
 				f.agree(1, 2, 3)
-				reused += counter(t, registries[3], "tenure_snapshot_reused_bytes_total")
+				reused += metric(t, registries[3], "tenure_snapshot_reused_bytes_total")
 				t.Logf("%d streams, %d broken, %.0f bytes reused", f.streams, broken(), reused)
 				if broken() == 0 || reused < 1<<20 {
 					t.Errorf("%d streams broke, %.0f bytes were reused: want some of each", broken(), reused)
 				}
-				sent := counter(t, registries[1], "tenure_snapshot_sent_total") + counter(t, registries[2], "tenure_snapshot_sent_total")
+				if sending != 1 {
+					t.Errorf("at most %.0f snapshots were sent at once, want 1", sending)
+				}
+				sent := metric(t, registries[1], "tenure_snapshot_sent_total") + metric(t, registries[2], "tenure_snapshot_sent_total")
 				if whole := f.streams - broken(); sent < 1 || int(sent) > whole {
 					t.Errorf("%.0f snapshots were sent whole, by %d streams that did not break", sent, whole)
 				}

@@ -94,10 +94,10 @@ func TestALeaderWhoseStoreHoldsWritesBackHandsOver(t *testing.T) {
 		if got := alarms(old, raftnode.AlarmWriteStall); len(got) != 1 || !strings.Contains(got[0], "has taken no writes for") {
 			t.Errorf("in the stall: %q", got)
 		}
-		if got := counter(t, metrics[s.MemberID], "tenure_storage_write_stalls_total"); got != 1 {
+		if got := metric(t, metrics[s.MemberID], "tenure_storage_write_stalls_total"); got != 1 {
 			t.Errorf("%v stalls, want 1", got)
 		}
-		if got := counter(t, metrics[s.MemberID], "tenure_storage_write_stall_seconds_total"); got < 3 {
+		if got := metric(t, metrics[s.MemberID], "tenure_storage_write_stall_seconds_total"); got < 3 {
 			t.Errorf("stalled for %v s, want 3 at least", got)
 		}
 
@@ -144,7 +144,7 @@ func TestASlowWriteIsReported(t *testing.T) {
 		if got := alarms(m, raftnode.AlarmSlowDisk); len(got) > 0 {
 			t.Errorf("after the write has ended: %q", got)
 		}
-		if got := counter(t, metrics, "tenure_health_slow_writes_total"); got < 1 {
+		if got := metric(t, metrics, "tenure_health_slow_writes_total"); got < 1 {
 			t.Errorf("%v slow writes, want 1", got)
 		}
 		f.put("after", "v")
