@@ -140,6 +140,24 @@ func TestAReviewLeavesTheRestToTheNext(t *testing.T) {
 			t.Errorf("after %d reviews %d streams were looked at, want %d more with each", n+1, looked, looks)
 		}
 	}
+	waited := make([]int, callers)
+	for n := range 3 * callers / looks {
+		before := make([]*fixed, callers)
+		for i, s := range streams {
+			before[i] = s.fixed.Load()
+		}
+		node.tokenOf(t, 200+n, "p")
+		reviews.Next(t.Context())
+		for i, s := range streams {
+			waited[i]++
+			if ended[i] != nil || s.fixed.Load() != before[i] { // It was looked at.
+				waited[i] = 0
+			}
+			if waited[i] >= callers/looks {
+				t.Errorf("review %d: nobody has looked at the stream of caller %d in %d reviews, want in each %d", n, i, waited[i], callers/looks)
+			}
+		}
+	}
 	for n, err := range ended {
 		want := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 		if n == callers/2 {
