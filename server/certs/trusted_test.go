@@ -174,3 +174,34 @@ func TestMembersAreVerifiedAgain(t *testing.T) {
 		t.Error("the connection stays after its CA was forgotten")
 	}
 }
+
+// TestManyShowCertificatesAtOnce has many clients show certificates, and then forgets their CA. It is for the race detector, too.
+func TestManyShowCertificatesAtOnce(t *testing.T) {
+	const clients = 16
+	old, other := newCA(t), newCA(t)
+	files := other.member("a", 0)
+	files.CA = files.Cert + ".ca"
+	writeFile(t, files.CA, bytes.Join([][]byte{read(t, old.path), read(t, other.path)}, []byte("\n")))
+	s, err := certs.Open(certs.Options{Files: files, Purpose: "test", Uses: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := s.Handshaker(certs.ListenOptions{Auth: certs.AuthVerify, Timeout: time.Hour})
+	client := old.client("c")
+	opened := make([]accepted, clients)
+	t.Run("at once", func(t *testing.T) {
+		for n := range clients {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				opened[n] = accept(t, h, client, other.path)
+			})
+		}
+	})
+	writeFile(t, files.CA, read(t, other.path))
+	s.Reload()
+	for n, one := range opened {
+		if !one.ended() {
+			t.Errorf("connection %d stays after its CA was forgotten", n)
+		}
+	}
+}

@@ -340,6 +340,42 @@ func TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed(t *testing.T) {
 	}
 }
 
+// TestLeaveComesWhileAnswersAreWritten is for the race detector.
+func TestLeaveComesWhileAnswersAreWritten(t *testing.T) {
+	r := newRig(1)
+	answer := framed(8)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for range 100 {
+			if err := r.server.WriteData(1, false, answer); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	all.Go(func() {
+		for range 100 {
+			r.conn.Leave()
+		}
+	})
+	all.Wait()
+	data, goodbyes := 0, 0
+	for client := http2.NewFramer(nil, bytes.NewReader(r.inner.wrote.Bytes())); ; {
+		frame, err := client.ReadFrame()
+		if err != nil {
+			break
+		}
+		switch frame.(type) {
+		case *http2.DataFrame:
+			data++
+		case *http2.GoAwayFrame:
+			goodbyes++
+		}
+	}
+	if data != 100 || goodbyes != 1 {
+		t.Errorf("the client reads %d answers and is told to leave %d times, want 100 and once", data, goodbyes)
+	}
+}
+
 // TestLeaveComesBetweenFrames asks a client to leave at every byte of what the server writes: the frame GOAWAY comes once, as soon as no other
 // frame is half written and no headers are to be continued.
 func TestLeaveComesBetweenFrames(t *testing.T) {
