@@ -7,11 +7,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server"
 	"github.com/tenure-io/tenure/server/identity"
 )
 
@@ -93,5 +95,64 @@ func TestNoMemberIsRemovedAfterARevocation(t *testing.T) {
 			t.Errorf("the member that was removed ended with %v", err)
 		}
 		m.ended <- nil
+	}
+}
+
+// TestAChangeOfMembersIsAllowedAgain has a removal wait for another change of members, while rights are taken away from somebody else. It is made under
+// the rights that are.
+func TestAChangeOfMembersIsAllowedAgain(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	registry := prometheus.NewRegistry()
+	// A leader that is to promote a learner looks for it for ten ticks, and makes no other change meanwhile.
+	slowly := func(c *server.Config) { c.Tick = 5 * clusterTick }
+	first := startCluster(t, 1, a.securePeers, slowly, func(c *server.Config) { c.Registry = registry }).members[0]
+	joins, err := addMember(t, first, &tenurev1.AddMemberRequest{Name: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := startMember(t, func(c *server.Config) {
+		c.Name, c.Join, c.JoinToken, c.StayLearner = "d", []string{first.at.Peer}, joins.GetJoinToken(), true
+	}, a.securePeers, slowly)
+	admin := identity.NewToken()
+	await(t, "the cluster has the version that tokens need", func() bool {
+		_, err = first.auth().BootstrapAuth(t.Context(), &tenurev1.BootstrapAuthRequest{Token: admin, Mode: modeEnforce})
+		return err == nil
+	})
+	revoked := first.token(t, admin, "somebody", `key "k" read`).GetToken().GetAccessor()
+	d.stop()
+	learner := func() (found *tenurev1.Member) {
+		t.Helper()
+		all, failed := first.ListMembers(as(t.Context(), admin), &tenurev1.ListMembersRequest{})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		for _, m := range all.GetMembers() {
+			if m.GetName() == "d" {
+				found = m
+			}
+		}
+		return found
+	}
+	await(t, "nothing is heard of the learner", func() bool { return !learner().GetReachable() })
+	id := learner().GetId()
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_, refused := first.PromoteMember(as(t.Context(), admin), &tenurev1.PromoteMemberRequest{MemberId: id})
+		wantError(t, refused, codes.FailedPrecondition, "MEMBERSHIP_REFUSED")
+	})
+	awaitGauge(t, registry, "tenure_server_calls_in_flight", 1)
+	calls.Go(func() {
+		if _, failed := first.RemoveMember(as(t.Context(), admin), &tenurev1.RemoveMemberRequest{MemberId: id}); failed != nil {
+			t.Error(failed)
+		}
+	})
+	awaitGauge(t, registry, "tenure_server_calls_in_flight", 2)
+	if _, err = first.auth().RevokeToken(as(t.Context(), admin), &tenurev1.RevokeTokenRequest{Accessor: revoked}); err != nil {
+		t.Fatal(err)
+	}
+	calls.Wait()
+	if still := learner(); still != nil {
+		t.Errorf("the removal was answered, and the member is there: %v", still)
 	}
 }

@@ -101,13 +101,13 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		}
 		return fmt.Errorf("start: %w", err)
 	}
-	s.mu.Lock()
-	s.addresses = r.addresses
-	s.mu.Unlock()
 	if r.awaitLeader(life) {
 		if err := r.writeAddresses(); err != nil {
 			return fmt.Errorf("start: %w", err)
 		}
+		s.mu.Lock()
+		s.addresses = r.addresses
+		s.mu.Unlock()
 		close(s.ready)
 		r.log.Info("member serves", zap.String("name", s.config.Name), zap.String("grpc", r.addresses.GRPC),
 			zap.String("http", r.addresses.HTTP), zap.String("peer", r.addresses.Peer))
