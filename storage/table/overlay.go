@@ -331,10 +331,22 @@ func (o *Overlay) WrittenSince(mark int) (bytes uint64) {
 
 // RollbackTo takes back the writes of the present command behind a mark.
 func (o *Overlay) RollbackTo(mark int) {
+	added := 0
+	for _, u := range o.journal[mark:] {
+		if u.before == nil {
+			added++
+		}
+	}
+	alone := added == o.tree.Len() // Nothing was written before.
+	if alone {
+		o.tree.Clear(true)
+	}
 	for _, u := range slices.Backward(o.journal[mark:]) {
-		if u.before != nil {
+		switch {
+		case alone:
+		case u.before != nil:
 			o.tree.ReplaceOrInsert(u.before)
-		} else {
+		default:
 			o.tree.Delete(u.wrote)
 		}
 		o.Voids.wrote(u.wrote.Row, true) // Perhaps it lives again.

@@ -27,6 +27,7 @@ type run struct {
 	last   []byte // the row that was looked up last
 	rows   int    // that were looked up in ascending order, up to last
 	it     *pebble.Iterator
+	at     bool   // whether the iterator stands at a row, and there is none between last and it
 	sought bool   // whether the iterator was moved to last, or to the first row behind it
 	after  []byte // the first possible row behind the one that is sought
 }
@@ -41,7 +42,7 @@ func (r *Runs) End() error {
 		if one == nil {
 			continue
 		}
-		one.last, one.rows, one.sought = one.last[:0], 0, false
+		one.last, one.rows, one.at, one.sought = one.last[:0], 0, false, false
 		if one.it != nil {
 			if closeErr := one.it.Close(); err == nil && closeErr != nil {
 				err = fmt.Errorf("read rows: %w", ReadError(closeErr))
@@ -66,10 +67,7 @@ func (r *Runs) view(row []byte, look func(value []byte) error) (found, inRun boo
 		}
 	}
 	if !one.sought {
-		// The limit keeps the iterator from stepping over the deleted rows behind a row that is not there.
-		one.after = append(append(one.after[:0], row...), 0)
-		one.it.SeekGEWithLimit(row, one.after)
-		one.sought = true
+		one.seek(row)
 	}
 	if err = one.it.Error(); err != nil {
 		return false, true, fmt.Errorf("read rows: %w", ReadError(err))
@@ -83,6 +81,24 @@ func (r *Runs) view(row []byte, look func(value []byte) error) (found, inRun boo
 		err = look(one.it.Value())
 	}
 	return found && err == nil, true, err
+}
+
+// seek moves the iterator to a row, or to the first one behind it, which need not be found if it is not the next one.
+func (r *run) seek(row []byte) {
+	// The limit keeps the iterator from stepping over the deleted rows behind a row that is not there.
+	r.after = append(append(r.after[:0], row...), 0)
+	r.sought = true
+	if r.at {
+		if bytes.Compare(r.it.Key(), row) >= 0 {
+			return
+		}
+		// A command that looks up all rows of a kind always wants the next one, and a step costs less than a search.
+		r.at = r.it.NextWithLimit(r.after) == pebble.IterValid
+		if !r.at || bytes.Compare(r.it.Key(), row) >= 0 {
+			return
+		}
+	}
+	r.at = r.it.SeekGEWithLimit(row, r.after) == pebble.IterValid
 }
 
 // note notes that a row is looked up. It reports whether the row goes on a run that is long enough.
@@ -99,7 +115,7 @@ func (r *Runs) note(row []byte) bool {
 	case c == 0:
 		return one.rows >= runRowsMin
 	case c < 0:
-		one.rows = 0
+		one.rows, one.at = 0, false
 	default:
 		one.rows++
 	}
