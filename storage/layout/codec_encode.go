@@ -3,6 +3,7 @@ package layout
 import (
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -29,7 +30,7 @@ func largeSize(m proto.Message) int {
 		return rest + len(m.GetValue())
 	case *storev1.HistoryRecord:
 		put, granted, released := m.GetEvent().GetKeyPut(), m.GetEvent().GetLockGranted(), m.GetEvent().GetLockReleased()
-		return rest + len(put.GetKey()) + len(put.GetValue()) +
+		return rest + len(put.GetKey()) + len(put.GetValue()) + len(m.GetEvent().GetKeyDeleted().GetKey()) +
 			len(granted.GetKey()) + len(granted.GetOwner()) + len(granted.GetSessionName()) +
 			len(released.GetKey()) + len(released.GetOwner()) + len(released.GetSessionName()) + len(released.GetReason())
 	case *storev1.HoldRecord:
@@ -232,7 +233,7 @@ func appendApplied(b []byte, m *storev1.AppliedRecord) ([]byte, bool) {
 	return b, true
 }
 
-// appendHistory appends an event of a key that was put, or of a lock that was granted or released; most events are.
+// appendHistory appends an event of a key that was put or deleted, or of a lock that was granted or released; most events are.
 func appendHistory(b []byte, m *storev1.HistoryRecord) ([]byte, bool) {
 	e := m.GetEvent()
 	if e.GetKind() == nil || !plain(m) || !plain(e) {
@@ -251,6 +252,9 @@ func appendHistory(b []byte, m *storev1.HistoryRecord) ([]byte, bool) {
 	case *storev1.Event_KeyPut:
 		b, kind = openMessage(b, 8)
 		b, ok = appendPut(b, told.KeyPut)
+	case *storev1.Event_KeyDeleted:
+		b, kind = openMessage(b, 9)
+		b, ok = appendDeleted(b, told.KeyDeleted)
 	case *storev1.Event_LockGranted:
 		b, kind = openMessage(b, 12)
 		b, ok = appendGranted(b, told.LockGranted)
@@ -313,27 +317,34 @@ func appendPut(b []byte, m *storev1.KeyPut) ([]byte, bool) {
 	b = appendContent(b, 7, m.GetSessionId())
 	b = appendContent(b, 8, m.GetBoundSessionId())
 	b = appendNumber(b, 9, int32(m.GetChange()))
-	if inner := m.GetPrevious(); inner != nil {
-		var begin int
-		var ok bool
-		b, begin = openMessage(b, 10)
-		if b, ok = appendPrevious(b, inner); !ok {
-			return b, false
-		}
-		b = closeMessage(b, begin)
-	}
+	b, ok := appendPrevious(b, 10, m.GetPrevious())
 	b = appendNumber(b, 11, m.GetCreateTimeMs())
-	return b, true
+	return b, ok
 }
 
-// appendPrevious appends where a value before is.
-func appendPrevious(b []byte, m *storev1.PreviousValue) ([]byte, bool) {
+// appendDeleted appends what an event tells of a key that was deleted.
+func appendDeleted(b []byte, m *storev1.KeyDeleted) ([]byte, bool) {
+	if m == nil || !plain(m) || !utf8.ValidString(m.GetKey()) {
+		return b, false
+	}
+	b = appendContent(b, 1, m.GetKey())
+	b, ok := appendPrevious(b, 2, m.GetPrevious())
+	b = appendContent(b, 3, m.GetEndedSessionId())
+	return appendBool(b, 4, m.GetUnused()), ok
+}
+
+// appendPrevious appends where a value before is, if there is one.
+func appendPrevious(b []byte, field protowire.Number, m *storev1.PreviousValue) ([]byte, bool) {
+	if m == nil {
+		return b, true
+	}
 	if !plain(m) {
 		return b, false
 	}
+	b, begin := openMessage(b, field)
 	b = appendNumber(b, 1, m.GetRevision())
 	b = appendNumber(b, 2, m.GetIndex())
-	return b, true
+	return closeMessage(b, begin), true
 }
 
 // appendRequest appends what is remembered of a request that wrote a key and did nothing to its lock, or that took a lock or gave it back.

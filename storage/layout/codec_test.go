@@ -118,7 +118,7 @@ func pastAsProto(t *testing.T, data []byte, head *storev1.LockHead) {
 
 // coded are the fields of a oneof whose messages have codecs.
 var coded = map[protoreflect.Name]bool{
-	"key_put": true, "lock_granted": true, "lock_released": true, "put": true, "acquire_lock": true, "release_lock": true, "hold": true,
+	"key_put": true, "key_deleted": true, "lock_granted": true, "lock_released": true, "put": true, "acquire_lock": true, "release_lock": true, "hold": true,
 }
 
 // fill gives the fields of a message random values, at random.
@@ -239,6 +239,9 @@ func TestCodecsAllocateOnce(t *testing.T) {
 		}},
 		&storev1.HistoryRecord{FormatVersion: 1, Event: &storev1.Event{
 			Revision: 7, Kind: &storev1.Event_KeyPut{KeyPut: &storev1.KeyPut{Key: "k", Previous: &storev1.PreviousValue{Revision: 3}}},
+		}},
+		&storev1.HistoryRecord{FormatVersion: 1, Event: &storev1.Event{
+			Revision: 7, Kind: &storev1.Event_KeyDeleted{KeyDeleted: &storev1.KeyDeleted{Key: "k", Previous: &storev1.PreviousValue{Revision: 3}}},
 		}},
 		&storev1.HistoryRecord{FormatVersion: 1, Event: &storev1.Event{
 			Revision: 7, Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{Key: "k", SessionId: id, Owner: "o"}},
