@@ -10,7 +10,7 @@ import io.tenure.internal.Backoff;
 import io.tenure.internal.BootClock;
 import io.tenure.internal.RequestIds;
 import io.tenure.internal.line.Errors;
-import io.tenure.internal.line.Link;
+import io.tenure.internal.line.Opened;
 import io.tenure.internal.line.Rebalance;
 import io.tenure.internal.session.SessionToken;
 import io.tenure.v1.ErrorReason;
@@ -120,13 +120,13 @@ final class PartsTest {
   @Test
   void anAttemptToConnectMayTakeLongerInEachRoundOverTheMembers() {
     Duration ttl = Duration.ofSeconds(2);
-    assertEquals(Duration.ofMillis(250), Duration.ofNanos(Link.connectNanos(ttl, 3, 0)));
-    assertEquals(Duration.ofMillis(250), Duration.ofNanos(Link.connectNanos(ttl, 3, 2)));
-    assertEquals(Duration.ofMillis(500), Duration.ofNanos(Link.connectNanos(ttl, 3, 3)));
-    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(ttl, 3, 1_000_000)));
-    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(Duration.ofMinutes(1), 3, 0)));
-    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(Duration.ofHours(168), 1, 1_000_000)));
-    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(ChronoUnit.FOREVER.getDuration(), 1, 0)));
+    assertEquals(Duration.ofMillis(250), Duration.ofNanos(Opened.connectNanos(ttl, 3, 0)));
+    assertEquals(Duration.ofMillis(250), Duration.ofNanos(Opened.connectNanos(ttl, 3, 2)));
+    assertEquals(Duration.ofMillis(500), Duration.ofNanos(Opened.connectNanos(ttl, 3, 3)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Opened.connectNanos(ttl, 3, 1_000_000)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Opened.connectNanos(Duration.ofMinutes(1), 3, 0)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Opened.connectNanos(Duration.ofHours(168), 1, 1_000_000)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Opened.connectNanos(ChronoUnit.FOREVER.getDuration(), 1, 0)));
   }
 
   @Test

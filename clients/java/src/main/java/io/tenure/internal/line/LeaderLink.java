@@ -19,6 +19,7 @@ public final class LeaderLink {
 
   private final Loop loop;
   private final Link link;
+  private final Opened opened;
   /** Empty: not known, or the own member leads. */
   private String address = "";
   private Connection connecting;
@@ -33,9 +34,10 @@ public final class LeaderLink {
   /** As of the last look. */
   private long answers;
 
-  LeaderLink(Loop loop, Link link) {
+  LeaderLink(Loop loop, Link link, Opened opened) {
     this.loop = loop;
     this.link = link;
+    this.opened = opened;
   }
 
   /** Returns a connection to the leader; null if the client's own member leads, or there is none now. */
@@ -72,7 +74,7 @@ public final class LeaderLink {
     }
     rewarded(c);
     abandon();
-    link.drop(c);
+    opened.drop(c);
     pause();
     link.doubtLeader();
   }
@@ -127,13 +129,13 @@ public final class LeaderLink {
     if (connecting != null || resting != null) {
       return;
     }
-    Connection c = link.open(address);
+    Connection c = opened.open(address);
     if (c == null) {
       pause(); // Such as for a file that cannot be read just now.
       return;
     }
     connecting = c;
-    link.limit(0, () -> {
+    opened.limit(0, () -> {
       if (connecting == c) {
         broken(c);
       }
@@ -175,7 +177,7 @@ public final class LeaderLink {
     }
     current = null;
     if (connecting != null) {
-      link.drop(connecting);
+      opened.drop(connecting);
       connecting = null;
     }
   }
@@ -192,7 +194,7 @@ public final class LeaderLink {
       if (c.owes() && c.answers() != before) {
         lookAtLeft(c, c.answers());
       } else {
-        link.drop(c);
+        opened.drop(c);
       }
     });
   }

@@ -1,23 +1,12 @@
 package io.tenure.internal.line;
 
 import io.grpc.ConnectivityState;
-import io.tenure.Applied;
 import io.tenure.ConnectionString;
-import io.tenure.ErrorKind;
 import io.tenure.TenureException;
 import io.tenure.internal.Backoff;
-import io.tenure.internal.Exceptions;
 import io.tenure.internal.Loop;
-import io.tenure.internal.Wire;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ScheduledFuture;
@@ -29,8 +18,6 @@ import java.util.function.Consumer;
  * loop touches it.
  */
 public final class Link {
-  private static final long CONNECT_MIN_NANOS = 250_000_000L;
-  private static final long CONNECT_MAX_NANOS = 3_000_000_000L;
   private static final long DRAIN_NANOS = 2_000_000_000L;
   /** A connection that stood for less did not show that its member is worth returning to at once. */
   private static final long BRIEF_NANOS = 1_000_000_000L;
@@ -58,21 +45,12 @@ public final class Link {
   private final Loop loop;
   private final Door door;
   private final Random random;
-  private final Duration ttl;
   private final LeaderLink leader;
   private final List<Listener> listeners = new ArrayList<>();
-  private final Set<Connection> open = new HashSet<>();
-  /** By member, why it did not answer the last time, until it does. */
-  private final Map<String, Cause> causes = new HashMap<>();
-  private Map<Runnable, Waiting> waiting = new LinkedHashMap<>();
-  /** How often it tried to connect. */
-  private long attempts;
-  /** Whether a member was ever connected to. */
-  private boolean reached;
-  private List<String> members;
-  /** The members that the user named. */
-  private final List<String> named;
-  private int next;
+  private final MemberList members;
+  private final Pending pending = new Pending();
+  private final Causes causes;
+  private final Opened opened;
   private int failures;
   /** How many connections in a row broke soon after they stood, whatever was answered over them. */
   private int brief;
@@ -84,21 +62,14 @@ public final class Link {
   private ScheduledFuture<?> timer;
   private boolean closed;
 
-  /** Why a member did not answer, in which attempt, and whether a certificate is to blame, so that waiting does not help. */
-  private record Cause(String text, boolean certificate, long attempt) {}
-
-  /** What waits for a connection: since when, and what is told when certificates do not verify at any member. */
-  private record Waiting(long attempts, Consumer<TenureException> failed) {}
-
   public Link(Loop loop, ConnectionString at, Random random, Door door) {
     this.loop = loop;
     this.door = door;
-    this.ttl = at.ttl();
-    this.leader = new LeaderLink(loop, this);
     this.random = random;
-    this.named = List.copyOf(at.members());
-    this.members = new ArrayList<>(new LinkedHashSet<>(named));
-    Collections.shuffle(this.members, random);
+    this.members = new MemberList(at.members(), random);
+    this.causes = new Causes(members, pending, door);
+    this.opened = new Opened(loop, door, at.ttl(), members, causes, this::doubt, this::broken);
+    this.leader = new LeaderLink(loop, this, opened);
   }
 
   public Door door() {
@@ -136,7 +107,7 @@ public final class Link {
   }
 
   public List<String> members() {
-    return List.copyOf(members);
+    return members.all();
   }
 
   /** Runs the task once a connection stands, at once if one does, unless it is forgotten before. */
@@ -149,19 +120,19 @@ public final class Link {
     if (current != null) {
       task.run();
     } else {
-      waiting.putIfAbsent(task, new Waiting(attempts, failed));
+      pending.add(task, opened.attempts(), failed);
     }
   }
 
   /** Takes back what {@link #whenUp} was told. */
   public void forget(Runnable task) {
-    waiting.remove(task);
+    pending.remove(task);
   }
 
   /** Says that a member answered over the connection: it is worth returning to. */
   public void answered(Connection c) {
     c.answered();
-    causes.remove(c.address());
+    causes.answered(c.address());
     if (c == current) {
       failures = 0;
     }
@@ -169,41 +140,12 @@ public final class Link {
 
   /** Notes why a member did not answer, or could not do what it was asked. */
   void note(Connection c, String why) {
-    note(c.address(), new Cause(why, false, c.attempt()));
-  }
-
-  /** Likewise, by the error of the first call. */
-  private void note(Connection c, Throwable error) {
-    note(c.address(), new Cause(Unreachable.why(error, door), Unreachable.certificate(error), c.attempt()));
-  }
-
-  private void note(String address, Cause cause) {
-    if (members.contains(address)) {
-      causes.put(address, cause);
-      tellDistrusted();
-    }
-  }
-
-  /** Tells those who wait in vain that certificates do not verify at any member, in attempts since they wait. */
-  private void tellDistrusted() {
-    if (reached || !members.stream().allMatch(m -> causes.containsKey(m) && causes.get(m).certificate())) {
-      return;
-    }
-    long oldest = members.stream().mapToLong(m -> causes.get(m).attempt()).min().orElse(0);
-    TenureException why =
-        Exceptions.of(ErrorKind.TLS_FAILED, Applied.NO, "no member could be reached: " + tried());
-    for (Map.Entry<Runnable, Waiting> w : List.copyOf(waiting.entrySet())) {
-      if (oldest > w.getValue().attempts()) {
-        waiting.remove(w.getKey());
-        w.getValue().failed().accept(why);
-      }
-    }
+    causes.note(c, why);
   }
 
   /** Returns the members, each with why it did not answer the last time, for people. */
   public String tried() {
-    return String.join(", ",
-        members.stream().map(m -> causes.containsKey(m) ? m + " (" + causes.get(m).text() + ")" : m).toList());
+    return causes.tried();
   }
 
   /** Says that the connection is of no use; another member is tried. */
@@ -214,7 +156,7 @@ public final class Link {
     if (closed || c != current) {
       return;
     }
-    drop(c);
+    opened.drop(c);
     current = null;
     brief = System.nanoTime() - stoodAt < BRIEF_NANOS ? brief + 1 : 0;
     abandonMove();
@@ -224,30 +166,18 @@ public final class Link {
 
   /** Takes the list of members as the cluster has it now. */
   public void update(List<String> now, double draw) {
-    Set<String> wanted = new LinkedHashSet<>(now);
-    if (closed || wanted.isEmpty() || wanted.equals(new HashSet<>(members))) {
+    MemberList.Update changed = closed ? null : members.update(now);
+    if (changed == null) {
       return;
     }
-    List<String> before = members;
-    List<String> after = new ArrayList<>(before);
-    after.retainAll(wanted);
-    List<String> fresh = new ArrayList<>(wanted);
-    fresh.removeAll(after);
-    Collections.shuffle(fresh, random);
-    List<String> kept = List.copyOf(after);
-    for (String member : fresh) {
-      after.add(random.nextInt(after.size() + 1), member);
-    }
-    members = after;
-    causes.keySet().retainAll(after);
-    next = random.nextInt(after.size());
+    causes.prune();
     if (current == null) {
       return;
     }
-    switch (Rebalance.decide(before, after, current.address(), draw)) {
+    switch (Rebalance.decide(changed.before(), changed.after(), current.address(), draw)) {
       case STAY -> abandonMove();
-      case TO_NEW -> move(fresh, kept);
-      case TO_OLD -> move(kept, fresh);
+      case TO_NEW -> move(changed.fresh(), changed.kept());
+      case TO_OLD -> move(changed.kept(), changed.fresh());
     }
   }
 
@@ -260,20 +190,18 @@ public final class Link {
     current = null;
     connecting = null;
     candidate = null;
-    waiting = new LinkedHashMap<>();
-    for (Connection c : open) {
-      c.close();
-    }
+    pending.clear();
+    opened.close();
     door.close();
   }
 
   /** Returns how much waits for a connection. */
   public int waiting() {
-    return waiting.size();
+    return pending.size();
   }
 
   public Set<Connection> opened() {
-    return open;
+    return opened.all();
   }
 
   private void retry() {
@@ -289,83 +217,31 @@ public final class Link {
     if (closed || current != null || connecting != null) {
       return;
     }
-    String address = pick();
-    Connection c = open(address);
+    Connection c = opened.open(members.pick(failures));
     if (c == null) {
       retry();
       return;
     }
     connecting = c;
-    limit(failures, () -> {
+    opened.limit(failures, () -> {
       if (connecting == c) {
-        note(c, Unreachable.LATE);
+        causes.note(c, Unreachable.LATE);
         failed(c);
       }
     });
     follow(c);
   }
 
-  /**
-   * Returns whom to try: all members that are known, and after each round of them, one that the user named. The cluster may have told addresses
-   * that cannot be reached from here, or may have moved while this client was cut off.
-   */
-  private String pick() {
-    boolean round = failures % (members.size() + 1) == members.size();
-    if (round && !members.containsAll(named)) {
-      return named.get(random.nextInt(named.size()));
-    }
-    return members.get(next++ % members.size());
-  }
-
   private void failed(Connection c) {
     connecting = null;
-    drop(c);
+    opened.drop(c);
     retry();
-  }
-
-  /** Returns a new connection; null when nobody can connect to such an address, which a member advertised or a user wrote. */
-  Connection open(String address) {
-    attempts++;
-    try {
-      Connection c = new Connection(address, attempts, door, loop, this::doubt, this::broken);
-      open.add(c);
-      return c;
-    } catch (TenureException e) {
-      boolean file = e.kind() == ErrorKind.TLS_FAILED;
-      note(address, new Cause((file ? Unreachable.TLS : "") + e.getMessage(), file, attempts));
-      return null;
-    } catch (RuntimeException e) {
-      return null;
-    }
   }
 
   private void doubt(Connection c) {
     if (!closed && c == current) {
       tell(l -> l.doubted(c));
     }
-  }
-
-  void drop(Connection c) {
-    c.close();
-    forget(c);
-  }
-
-  private void forget(Connection c) {
-    open.removeIf(o -> o == c || o.isClosed());
-  }
-
-  /** Has it told when an attempt to connect takes too long, after so many that failed. */
-  void limit(int failed, Runnable late) {
-    loop.after(connectNanos(ttl, members.size(), failed), late);
-  }
-
-  /**
-   * Returns how long an attempt to connect may take: all members are tried within a third of the TTL, and longer in each
-   * later round. Else nobody would be reached who is far away, or busy.
-   */
-  public static long connectNanos(Duration ttl, int members, int failures) {
-    long first = Math.max(CONNECT_MIN_NANOS, Wire.nanos(ttl) / (3L * members));
-    return Math.min(CONNECT_MAX_NANOS, Math.min(CONNECT_MAX_NANOS, first) << Math.min(failures / members, 16));
   }
 
   /** Watches over a connection from its beginning to its end. */
@@ -380,7 +256,7 @@ public final class Link {
         connecting = null;
         stands(c);
       } else if (down) {
-        c.whyNot(t -> note(c, t));
+        c.whyNot(t -> causes.note(c, t));
         failed(c);
         return;
       }
@@ -400,23 +276,15 @@ public final class Link {
 
   private void stands(Connection c) {
     current = c;
-    reached = true;
+    causes.reached();
     stoodAt = System.nanoTime();
     tell(l -> l.up(c));
-    Set<Runnable> tasks = waiting.keySet();
-    waiting = new LinkedHashMap<>();
-    tasks.forEach(Loop::guarded);
+    pending.run();
   }
 
   private void move(List<String> first, List<String> then) {
     abandonMove();
-    List<String> order = new ArrayList<>(first);
-    Collections.shuffle(order, random);
-    List<String> rest = new ArrayList<>(then);
-    Collections.shuffle(rest, random);
-    order.addAll(rest);
-    order.remove(current.address());
-    candidates = order;
+    candidates = members.shuffled(first, then, current.address());
     tryCandidate();
   }
 
@@ -426,13 +294,13 @@ public final class Link {
     }
     String address = candidates.get(0);
     candidates = candidates.subList(1, candidates.size());
-    Connection c = open(address);
+    Connection c = opened.open(address);
     if (c == null) {
       tryCandidate();
       return;
     }
     candidate = c;
-    limit(failures, () -> {
+    opened.limit(failures, () -> {
       if (candidate == c) {
         candidateFailed(c);
       }
@@ -442,14 +310,14 @@ public final class Link {
 
   private void candidateFailed(Connection c) {
     candidate = null;
-    drop(c);
+    opened.drop(c);
     tryCandidate();
   }
 
   private void abandonMove() {
     candidates = List.of();
     if (candidate != null) {
-      drop(candidate);
+      opened.drop(candidate);
       candidate = null;
     }
   }
@@ -462,6 +330,6 @@ public final class Link {
     stoodAt = System.nanoTime();
     tell(l -> l.moved(old, c));
     old.drain();
-    loop.after(DRAIN_NANOS, () -> drop(old));
+    loop.after(DRAIN_NANOS, () -> opened.drop(old));
   }
 }
