@@ -15,7 +15,7 @@ from test_watch_cuts import Script, initial, started
 
 import tenure
 from tenure import CloseCause, _rpc, aio, errors
-from tenure.aio import _acquire, _connection
+from tenure.aio import _acquire, _tasks
 from tenure.sync._portal import Portal
 from tenure.v1 import kv_pb2, lock_pb2
 
@@ -364,7 +364,7 @@ def test_a_call_that_is_cancelled_while_its_connection_breaks_is_cancelled(membe
 def test_a_client_that_is_closed_while_its_connection_breaks_closes(
     member: FakeMember, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_connection, "CANCEL_AGAIN_SECONDS", PATIENCE)  # Once is enough.
+    monkeypatch.setattr(_tasks, "CANCEL_AGAIN_SECONDS", PATIENCE)  # Once is enough.
 
     async def work() -> None:
         client = aio.Client(f"tenure://{ADDRESS}", rng=Dice(), members_seconds=0.01)
@@ -382,7 +382,7 @@ def test_a_client_that_is_closed_while_its_connection_breaks_closes(
 def test_what_takes_a_cancellation_for_anothers_is_cancelled_again(
     member: FakeMember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_connection, "CANCEL_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(_tasks, "CANCEL_AGAIN_SECONDS", 0.01)
 
     async def deaf() -> None:
         for _ in range(3):
@@ -392,7 +392,7 @@ def test_what_takes_a_cancellation_for_anothers_is_cancelled_again(
     async def work() -> None:
         async with member.client() as client:
             await client.wait_connected()
-            task = client._spawn(deaf(), "deaf")
+            task = client._tasks.spawn(deaf(), "deaf")
             await asyncio.sleep(0)
         assert task.done()
 

@@ -43,7 +43,7 @@ class Attaching:
     def doubt(self) -> None:
         """Asks for the truth if there is something that may be lost."""
         if self._session._holdings.losable:
-            self._session._client._spawn(self.reconcile(), "reconcile")
+            self._session._client._tasks.spawn(self.reconcile(), "reconcile")
 
     async def attach(self, link: Link) -> None:
         """Re-attaches through a member: learns the truth, and is renewed at once. Leaves a member that cannot.

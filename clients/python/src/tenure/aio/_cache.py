@@ -62,7 +62,7 @@ class Cache:
         self._watch.patient = True
         self._watch.stream_age = STREAM_AGE_SECONDS
         client._start()
-        self._task = client._spawn(self._run(), "cache")
+        self._task = client._tasks.spawn(self._run(), "cache")
         client._closers[id(self)] = self.close
 
     async def _run(self) -> None:

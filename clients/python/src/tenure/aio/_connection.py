@@ -10,7 +10,7 @@ import logging
 import os
 import random
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
@@ -26,16 +26,17 @@ from tenure._core.namespace import Namespace
 from tenure._core.retry import FailedHere, decide, decided
 from tenure._core.security import Security, TokenSource, from_environment
 from tenure._core.security import decide as decide_tls
-from tenure._core.unreachable import Cause, why
 from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
 from tenure.aio._dispatch import Dispatcher, Listeners, TaskDispatcher
 from tenure.aio._door import Door
-from tenure.aio._function import ended_from_inside, is_function, lend, outside, waits_for_caller
+from tenure.aio._function import ended_from_inside, lend
 from tenure.aio._keepalive import Keeper
 from tenure.aio._leader import Leading
 from tenure.aio._limits import Limits
 from tenure.aio._link import Link, check_process
+from tenure.aio._tasks import Tasks
 from tenure.aio._token import token_of
+from tenure.aio._unreached import Unreached
 from tenure.types import CloseCause, State, StateChange
 from tenure.v1 import cluster_pb2
 
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from tenure.aio._session_core import SessionCore
 
 log = logging.getLogger("tenure")
-
-T = TypeVar("T")
 
 ATTEMPT_SECONDS = 5.0
 CONNECT_SECONDS_MIN = 0.25
@@ -58,8 +57,6 @@ LOOK_SECONDS = 0.25
 DEFAULT_TIMEOUT_SECONDS = 10.0
 # How long close waits for what was opened through the client; then it is cancelled.
 CLOSERS_SECONDS = 5.0
-# After what time close cancels once more what has not ended, unless a function of the user takes that long.
-CANCEL_AGAIN_SECONDS = 1.0
 
 
 class Connection:
@@ -97,14 +94,11 @@ class Connection:
         self._converter = _convert.Converter(self._namespace)
         self._members = MemberList(self.address.endpoints, self._rng)
         self._members_seconds = members_seconds
-        self._unreached: dict[str, Cause] = {}  # Why the last attempt to connect to a member failed, by its address.
-        self._attempts = 0  # To connect.
-        self._reached = False  # Whether a member was ever connected to.
+        self._unreached = Unreached(self._members, self._door)
         self._dispatcher: Dispatcher = dispatcher or TaskDispatcher()
         self._listeners = Listeners(self._dispatcher.line())
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks()
         self._openings: set[asyncio.Future[Any]] = set()  # Sessions and registrations on their way.
-        self._endings: set[asyncio.Task[Any]] = set()  # What close waits for, not cancels: sessions that are destroyed.
         self._sessions: dict[str, SessionCore] = {}
         self._looks: Agenda[SessionCore] = Agenda()  # When the clock may change something for a session.
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
@@ -153,36 +147,10 @@ class Connection:
         loop = asyncio.get_running_loop()
         if self._loop is None:
             self._loop = loop
-            self._spawn(self._manage(), "manage")
-            self._spawn(self._look(), "look")
+            self._tasks.spawn(self._manage(), "manage")
+            self._tasks.spawn(self._look(), "look")
         elif self._loop is not loop:
             raise RuntimeError("this client belongs to another event loop; open one in each")
-
-    def _start_task(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Starts a task that close ends. Whoever awaits it hears how it fails."""
-        task = outside(lambda: asyncio.get_running_loop().create_task(coroutine, name=f"tenure-{name}"))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    def _spawn(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Starts a task that close ends, in the background: the log hears how it fails."""
-        task = self._start_task(coroutine, name)
-        task.add_done_callback(log_failure)
-        return task
-
-    def _see_through(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Starts something in the background, with an end of its own, that close waits for."""
-        task = self._start_ending(coroutine, name)
-        task.add_done_callback(log_failure)
-        return task
-
-    def _start_ending(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Starts something with an end of its own, that close waits for. Whoever awaits it hears how it fails."""
-        task = self._start_task(coroutine, name)
-        self._endings.add(task)
-        task.add_done_callback(self._endings.discard)
-        return task
 
     async def close(self) -> None:
         """Closes sessions cleanly, watches and the connection. In a forked child it does nothing.
@@ -202,11 +170,13 @@ class Connection:
             await self._end_openings()
             for session in list(self._sessions.values()):
                 session._begin_close()
-            while self._endings:
-                await asyncio.wait(self._endings)
+            await self._tasks.endings()
         finally:  # Also when it is cancelled: then nothing is left running, and sessions end by their TTL.
             self._closing = True
-            await self._end_tasks(closers)
+            for closer in closers:
+                closer.cancel()
+            await asyncio.gather(*closers, return_exceptions=True)
+            await self._tasks.end()
             if self._link is not None:
                 await self._link.close()
             self._link = self._keeper = None
@@ -220,22 +190,6 @@ class Connection:
             opening.cancel()
         while self._openings:
             await asyncio.wait(self._openings)
-
-    async def _end_tasks(self, closers: list[asyncio.Task[None]]) -> None:
-        """Cancels what still runs, but the caller and what waits for the caller."""
-        for closer in closers:
-            closer.cancel()
-        await asyncio.gather(*closers, return_exceptions=True)
-        spared = (asyncio.current_task(), *waits_for_caller())
-        told: set[asyncio.Task[Any]] = set()
-        while tasks := [t for t in self._tasks if t not in spared]:
-            for task in tasks:
-                if task not in told:
-                    task.cancel()
-            told.update(tasks)
-            _, left = await asyncio.wait(tasks, timeout=CANCEL_AGAIN_SECONDS)
-            if not any(is_function(t) for t in left):
-                told.clear()  # One that took the cancellation for another's is told again.
 
     @property
     def closed(self) -> bool:
@@ -262,7 +216,7 @@ class Connection:
         try:
             await self._await_link(Limits(self, timeout, None))
         except errors.DeadlineExceeded:
-            text = f"no member answered within {timeout} s: {self._unreached_text()}"
+            text = f"no member answered within {timeout} s: {self._unreached}"
             raise errors.Unavailable(text, applied=False) from None
 
     # The connection.
@@ -321,16 +275,14 @@ class Connection:
 
     async def _try_connect(self, address: str, rounds: int = 0) -> Link | None:
         """Returns a connection to a member that has answered; None if it does not."""
-        self._attempts += 1
-        attempt = self._attempts
+        attempt = self._unreached.begin()
         try:
             link, answer = await self._reach(address, self._connect_seconds(rounds))
         except errors.TenureError as error:
             log.debug("no connection to %s: %s", address, error)
-            self._unreached[address] = self._why(error, attempt)
+            self._unreached.failed(address, error, attempt)
             return None
-        self._reached = True
-        self._unreached.clear()
+        self._unreached.connected()
         self._members.connected(address)
         self._current = address
         if answer is not None:
@@ -349,22 +301,6 @@ class Connection:
             await link.close()
             raise
         return link, answer
-
-    def _why(self, error: errors.TenureError, attempt: int) -> Cause:
-        return why(error, self._door.tls, sends_certificate=self._door.sends_certificate, attempt=attempt)
-
-    def _distrusted(self, before: int) -> bool:
-        """Whether TLS fails for certificates at every member, in attempts after so many, and none was ever reached.
-
-        Waiting does not help then.
-        """
-        causes = [self._unreached.get(address) for address in (*self._members.addresses, *self._unreached)]
-        return not self._reached and all(c is not None and c.certificate and c.attempt > before for c in causes)
-
-    def _unreached_text(self) -> str:
-        """Names the members, and why the last attempt to connect to each failed."""
-        addresses = dict.fromkeys((*self._members.addresses, *self._unreached))
-        return ", ".join(f"{a} ({self._unreached.get(a, 'not tried yet')})" for a in addresses)
 
     def _learn(self, answer: cluster_pb2.ListMembersResponse, first: bool = False) -> bool:
         """Takes the list of members. Returns whether to move to another."""
@@ -388,7 +324,7 @@ class Connection:
         self._linked.set()
         self._change_state(State.CONNECTED)
         self._keeper = Keeper(self, link)
-        self._spawn(self._keeper.run(), "keepalive")
+        self._tasks.spawn(self._keeper.run(), "keepalive")
 
     def _has(self, session: SessionCore) -> bool:
         """Whether a session is under the client's care."""
@@ -579,13 +515,3 @@ class Connection:
             delay = 0.0  # Another member may be better off.
         limits.last = error
         await asyncio.sleep(min(delay, max(0.0, limits.left())))
-
-
-def log_failure(task: asyncio.Task[Any]) -> None:
-    """Logs how a task failed, for which nobody waits. A typed error tells all by itself."""
-    if task.cancelled() or (error := task.exception()) is None:
-        return
-    if isinstance(error, errors.TenureError):
-        log.warning("%s failed: %s", task.get_name(), error)
-    else:
-        log.error("%s failed", task.get_name(), exc_info=error)

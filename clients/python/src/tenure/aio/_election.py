@@ -13,10 +13,10 @@ from tenure._convert import to_bytes
 from tenure._core.retry import FailedHere, decide
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
-from tenure.aio._connection import log_failure
 from tenure.aio._follow import Follower
 from tenure.aio._function import FunctionCall, inside
 from tenure.aio._lock import Held, until_finished
+from tenure.aio._tasks import log_failure
 from tenure.aio._wait import stop
 from tenure.types import EndCause, LeaderInfo, Mode, Place
 from tenure.v1 import election_pb2
@@ -65,7 +65,7 @@ class Leadership(Held):
             to_owner=to_owner,
         )
         self._state.doubts += 1
-        passing = self.session._client._start_task(self._pass_on(request, inside(self)), "resign")
+        passing = self.session._client._tasks.start(self._pass_on(request, inside(self)), "resign")
         return await until_finished(passing)
 
     async def _pass_on(self, request: election_pb2.ResignRequest, call: FunctionCall | None) -> bool:

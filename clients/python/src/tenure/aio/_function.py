@@ -41,7 +41,7 @@ class FunctionCall:
 
     def begin(self, client: Connection, function: Callable[..., Any], *args: Any) -> asyncio.Task[Any]:
         """Begins the call. The client's close ends it."""
-        self._task = client._start_task(self._run(function, *args), FUNCTION)
+        self._task = client._tasks.start(self._run(function, *args), FUNCTION)
         return self._task
 
     def runs_for(self, owner: object) -> bool:

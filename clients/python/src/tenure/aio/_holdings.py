@@ -242,7 +242,7 @@ class Holdings:
         self._owed.discard(own)
         self._leaving[own] += 1
         last = self._session._requests.window.next_sequence - 1
-        self._session._client._spawn(self._leave(own, last, leaving), "leave-queue")
+        self._session._client._tasks.spawn(self._leave(own, last, leaving), "leave-queue")
 
     async def _leave(self, own: OwnName, last: int, leaving: Leaving) -> None:
         session = self._session

@@ -91,7 +91,7 @@ class Keeper:
         for session in adrift:
             if session.id not in self._attaching:
                 self._attaching.add(session.id)
-                self._client._spawn(self._attach(session), "attach")
+                self._client._tasks.spawn(self._attach(session), "attach")
 
     async def _attach(self, session: SessionCore) -> None:
         try:

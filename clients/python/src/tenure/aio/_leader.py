@@ -56,7 +56,7 @@ class Leading:
         if link is None:
             if not self._running and not self._client._closing:
                 self._running = True
-                self._client._spawn(self._run(self._address), "leader")
+                self._client._tasks.spawn(self._run(self._address), "leader")
             return None
         if link.broken or link.address != self._address:
             return None

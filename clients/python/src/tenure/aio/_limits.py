@@ -23,7 +23,7 @@ class Limits:
         self.session = session
         self.closing = closing  # Whether it is a call of something that closes: that goes on while the client closes.
         self._begin = client._clock.now()
-        self._attempts = client._attempts  # To connect, before the call.
+        self._attempts = client._unreached.attempts  # To connect, before the call.
         self._timeout = timeout
         self.first_sent_at: float | None = None  # When the first attempt was sent.
         self.sent = False  # whether a change was sent whose outcome is not known
@@ -51,12 +51,12 @@ class Limits:
             self._check_session(self.session)
         elif self._client._closing:
             raise errors.ClientClosed("the client was closed", applied=applied)
-        if self._client._distrusted(self._attempts):
-            raise errors.TLSFailed(f"no member could be reached: {self._client._unreached_text()}", applied=applied)
+        if self._client._unreached.distrusted(self._attempts):
+            raise errors.TLSFailed(f"no member could be reached: {self._client._unreached}", applied=applied)
         now = self._client._clock.now()
         last = f"; last: {self.last}" if self.last is not None else ""
         if self._client._link is None:
-            last += f"; no connection: {self._client._unreached_text()}"
+            last += f"; no connection: {self._client._unreached}"
         if self._timeout is not None and now >= self._begin + self._timeout:
             raise errors.DeadlineExceeded(f"no answer within {self._timeout} s{last}", applied=applied)
         if now >= self._own_end():

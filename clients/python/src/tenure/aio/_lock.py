@@ -12,8 +12,8 @@ from tenure import _convert, errors
 from tenure._core.entered import Entered
 from tenure._core.hold import HoldState
 from tenure.aio._acquire import Want, acquire, attempt, new_owner
-from tenure.aio._connection import log_failure
 from tenure.aio._function import ended_from_inside
+from tenure.aio._tasks import log_failure
 from tenure.types import EndCause, Hold, LockInfo, Mode, Place, Sequencer
 from tenure.v1 import lock_pb2, types_pb2
 
@@ -145,7 +145,7 @@ class Held:
         ended_from_inside(self)
         if not self._end(EndCause.RELEASED):  # From here on it must be sent.
             return False
-        return await until_finished(session._client._start_task(session._holdings.release(self, request), "release"))
+        return await until_finished(session._client._tasks.start(session._holdings.release(self, request), "release"))
 
     def __repr__(self) -> str:
         how = "safe" if self.safe else f"ended: {self.cause}" if self.ended else "not safe"

@@ -148,7 +148,7 @@ class DoubleBarrier:
 
     async def _give_up(self, error: BaseException) -> None:
         """Leaves without waiting for the others, and before it goes on, unless the caller was interrupted."""
-        self._removing = self._session._client._spawn(self._undo(), "leave-barrier")
+        self._removing = self._session._client._tasks.spawn(self._undo(), "leave-barrier")
         await asyncio.wait({self._removing}, timeout=None if isinstance(error, errors.TenureError) else FINISH_SECONDS)
 
     async def _undo(self) -> None:
@@ -165,7 +165,7 @@ class DoubleBarrier:
             try:
                 # The last to leave might see nothing but the next round if it left before its watch has begun.
                 await asyncio.wait({begun}, timeout=client.timeout)
-                await until_finished(client._start_task(self._remove(), "leave-barrier"))
+                await until_finished(client._tasks.start(self._remove(), "leave-barrier"))
                 left.set()
                 state = await begun
             finally:

@@ -243,7 +243,7 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
         """Has what may be there after a failure taken back, unless somebody has it."""
         failed = ended.cancelled() or ended.exception() is not None
         if failed and limits.sent and not _shared(client, service):
-            taking = client._see_through(_take_back(client, registrar, service, health), "take-registration-back")
+            taking = client._tasks.see_through(_take_back(client, registrar, service, health), "take-registration-back")
             taking.add_done_callback(settle)
         else:
             settle(None)
@@ -256,7 +256,7 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
         await asyncio.wait({writing})
     except asyncio.CancelledError:
         writing.cancel()
-        client._see_through(_close_made(writing), "close-registration")
+        client._tasks.see_through(_close_made(writing), "close-registration")
         raise
     if writing.cancelled():
         raise errors.ClientClosed("the client was closed", applied=None if limits.sent else False)
@@ -312,7 +312,7 @@ def _shared(client: Connection, service: Service) -> bool:
 
 async def _restore(client: Connection, service: Service, limits: Limits) -> None:
     """Has what else the program has registered under the name of an instance that was deregistered registered again."""
-    again = [client._spawn(r._again(), "register-again") for r in _others(client, service)]
+    again = [client._tasks.spawn(r._again(), "register-again") for r in _others(client, service)]
     if again:
         await asyncio.wait(again, timeout=limits.left())
 
@@ -335,7 +335,7 @@ class Registration:
         self._asked = 0.0
         self._closed = False
         self._ending: asyncio.Task[None] | None = None
-        self._task = client._spawn(self._run(), "registration")
+        self._task = client._tasks.spawn(self._run(), "registration")
         client._closers[id(self)] = self.close
         client._registered.append(self)
 
@@ -429,7 +429,7 @@ class Registration:
             self._closed = True
             self._client._closers.pop(id(self), None)
             self._client._registered.remove(self)
-            self._ending = self._client._start_ending(self._end(), "close-registration")
+            self._ending = self._client._tasks.start_ending(self._end(), "close-registration")
         elif self._ending.done():
             return
         await until_finished(self._ending)
@@ -496,18 +496,18 @@ class AgentConnection(Connection):
         return door
 
     async def _try_connect(self, address: str, rounds: int = 0) -> Link | None:
-        self._attempts += 1
+        attempt = self._unreached.begin()
         link = Link(address, self._door)
         try:
             await link.unary(GET_AGENT, agent_pb2.GetAgentRequest(), self._connect_seconds(rounds))
         except errors.TenureError as error:
-            self._unreached[address] = self._why(error, self._attempts)
+            self._unreached.failed(address, error, attempt)
             await link.close()
             return None
         except BaseException:
             await link.close()
             raise
-        self._unreached.clear()
+        self._unreached.connected()
         return link
 
     async def _follow(self, link: Link) -> None:

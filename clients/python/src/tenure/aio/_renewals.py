@@ -46,7 +46,7 @@ class Renewals:
             return
         error = _convert.refusal(verdict.refused, f"session {session.id} was not renewed")
         if isinstance(error, _DENIALS) and (link := session._attached) is not None:
-            session._client._spawn(self._alone(link, verdict.number), "renew")
+            session._client._tasks.spawn(self._alone(link, verdict.number), "renew")
         else:
             self._refuse(verdict.number, error)
 
@@ -95,7 +95,7 @@ class Renewals:
             acknowledged, self.acknowledged = self.acknowledged, asyncio.Event()
             acknowledged.set()
             if session._holdings.owes and session.safe:
-                session._client._spawn(session._holdings.give_back(), "give-back")
+                session._client._tasks.spawn(session._holdings.give_back(), "give-back")
         session._client._note(session)
         return acknowledges
 

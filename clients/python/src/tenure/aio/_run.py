@@ -37,7 +37,7 @@ class _Run:
         self._closing = False
         client._start()
         client._closers[id(self)] = self.close
-        self._task = client._spawn(self._run(), name)
+        self._task = client._tasks.spawn(self._run(), name)
         self._task.add_done_callback(lambda _: client._closers.pop(id(self), None))
 
     async def _run(self) -> None:

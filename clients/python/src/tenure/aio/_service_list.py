@@ -104,7 +104,7 @@ class ServiceList:
         self._backlogs: list[Backlog[Instances]] = []
         self._feed = _Feed(client, self.names)
         client._start()
-        self._task = client._spawn(self._run(), "service-list")
+        self._task = client._tasks.spawn(self._run(), "service-list")
         client._closers[id(self)] = self.close
 
     async def _run(self) -> None:

@@ -176,7 +176,7 @@ class Session(SessionCore):
         options.request_id.CopyFrom(types_pb2.RequestID(session_id=self.id, sequence=sequence, done_below=sequence))
         self._stop(CloseCause.CLOSED)
         request = session_pb2.DestroySessionRequest(session_id=self.id, clean=clean, options=options)
-        self._destroying = self._client._see_through(destroy(self._client, request, seconds), "destroy-session")
+        self._destroying = self._client._tasks.see_through(destroy(self._client, request, seconds), "destroy-session")
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.state}>"

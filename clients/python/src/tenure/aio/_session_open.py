@@ -110,7 +110,7 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
         await asyncio.wait({creating})
     except asyncio.CancelledError:
         creating.cancel()
-        client._see_through(_close_made(creating), "close-session")
+        client._tasks.see_through(_close_made(creating), "close-session")
         raise
     if creating.cancelled():
         raise errors.ClientClosed("the client was closed", applied=None if limits.sent else False)
@@ -124,7 +124,7 @@ async def _create(
         answer = await client._call(CREATE_SESSION, request, change=True, own=True, limits=limits)
     except BaseException:
         if limits.sent:  # The cluster may make it all the same, and without a TTL it would stay for ever.
-            client._see_through(_unmake(client, request), "unmake-session")
+            client._tasks.see_through(_unmake(client, request), "unmake-session")
         raise
     # The first attempt may be what made it. Before that was sent there may have been no connection for long.
     lease = Lease(client._clock, _convert.seconds(answer.ttl), limits.first_sent_at)
