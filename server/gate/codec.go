@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
@@ -59,15 +60,23 @@ type encoder interface {
 	Encode() (mem.BufferSlice, error)
 }
 
+// largeBytes is the size of a message from which on it takes turns with others to be decoded: that takes a processor for milliseconds, and what many
+// clients sent at once would have everybody else wait.
+const largeBytes = 64 << 10
+
 // codec is gRPC's own for protobuf, but for messages that cannot be decoded or are too large; see above.
 type codec struct {
 	encoding.CodecV2
 	requestBytesMax int
+	large           chan struct{} // has one for each large message that is being decoded
 }
 
 // NewCodec returns the codec for the server.
 func NewCodec(requestBytesMax int) encoding.CodecV2 {
-	return codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), requestBytesMax: requestBytesMax}
+	return codec{
+		CodecV2: encoding.GetCodecV2(grpcproto.Name), requestBytesMax: requestBytesMax,
+		large: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+	}
 }
 
 // Marshal encodes a message.
@@ -99,7 +108,11 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return fmt.Errorf("cannot decode into a %T", v)
 	}
 	mark := markTooLarge
-	if data.Len() <= c.requestBytesMax {
+	if size := data.Len(); size <= c.requestBytesMax {
+		if size > largeBytes {
+			c.large <- struct{}{}
+			defer func() { <-c.large }()
+		}
 		if mark = unmarshal(data, m); mark == "" {
 			return nil
 		}

@@ -184,6 +184,9 @@ func (r *Rooms) CallerOf(ctx context.Context) share.Caller {
 	return share.Caller{}
 }
 
+// CallerOf returns whose share a call takes from.
+func (g *Gate) CallerOf(ctx context.Context) share.Caller { return g.rooms.CallerOf(ctx) }
+
 // UnderWay returns how many calls with one answer are served.
 func (r *Rooms) UnderWay() float64 {
 	return float64(r.calls.pool.Used() + r.keep.pool.Used() + r.admin.pool.Used())

@@ -24,6 +24,7 @@ type call struct {
 	cancel context.CancelFunc
 	bytes  int
 	credit *credit // of a call with parts
+	turn   *turn   // of the message that it came in
 	ended  bool    // its answer was added; guarded by the outbox's mu, and only set of a call with parts
 }
 
@@ -130,7 +131,13 @@ func (l *line) read() error {
 		if err != nil {
 			return err
 		}
-		if err = l.take(message); err != nil {
+		t, err := l.turn(message)
+		if err != nil {
+			return err
+		}
+		err = l.take(message, t)
+		t.leave()
+		if err != nil {
 			return err
 		}
 		if err = l.out.await(l.stream.Context()); err != nil {
@@ -139,8 +146,8 @@ func (l *line) read() error {
 	}
 }
 
-// take takes one message. An error ends the line.
-func (l *line) take(message *tenurev1.LineRequest) error {
+// take takes one message in its turn. An error ends the line.
+func (l *line) take(message *tenurev1.LineRequest, t *turn) error {
 	for _, list := range []struct {
 		field     string
 		has, most int
@@ -160,7 +167,7 @@ func (l *line) take(message *tenurev1.LineRequest) error {
 		}
 	}
 	for _, c := range message.GetCalls() {
-		if err := l.start(c); err != nil {
+		if err := l.start(c, t); err != nil {
 			return err
 		}
 	}
@@ -205,8 +212,8 @@ func (l *line) credential(c *tenurev1.LineCredential) error {
 	return nil
 }
 
-// start starts a call, or refuses it. An error ends the line.
-func (l *line) start(asked *tenurev1.LineCall) error {
+// start starts a call in the turn of its message, or refuses it. An error ends the line.
+func (l *line) start(asked *tenurev1.LineCall, t *turn) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -220,7 +227,7 @@ func (l *line) start(asked *tenurev1.LineCall) error {
 	if err := l.prepare(c, asked); err != nil {
 		sent, refusal := l.options.Gate.Refuse(l.stream.Context(), c.verb.method, err)
 		l.out.add(&answer{message: &tenurev1.LineAnswer{Number: c.number, Status: statusOf(refusal)}, sent: sent})
-		l.calls.Go(l.out.send)
+		l.out.kick(l.calls.Go)
 		return nil
 	}
 	l.open[c.number] = c
@@ -231,6 +238,10 @@ func (l *line) start(asked *tenurev1.LineCall) error {
 	if c.verb.follow != nil {
 		l.calls.Go(func() { l.follow(c) })
 		return nil
+	}
+	if !c.verb.waits {
+		c.turn = t
+		t.join()
 	}
 	select {
 	case l.work <- c:
@@ -321,6 +332,7 @@ func (l *line) make(c *call) {
 	if !l.out.add(a) {
 		l.options.Gate.Cut(l.stream.Context())
 	}
+	c.turn.leave()
 	l.out.send()
 }
 

@@ -45,7 +45,7 @@ type outbox struct {
 	first     *tenurev1.LineLimits
 	last      *tenurev1.LineDrain
 	sending   bool
-	kicked    bool // somebody was started to send
+	kicked    bool // somebody is about to send
 	err       error
 }
 
@@ -153,13 +153,18 @@ func (o *outbox) end(c *call, a *answer) bool {
 
 // kick has what there is sent by a goroutine of its own, unless one does so.
 func (o *outbox) kick(start func(func())) {
+	if o.claim() {
+		start(o.pump)
+	}
+}
+
+// claim reports whether nobody sends, or is about to. Then the caller is, until it has looked at what there is.
+func (o *outbox) claim() bool {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	idle := !o.sending && !o.kicked
 	o.kicked = o.kicked || idle
-	o.mu.Unlock()
-	if idle {
-		start(o.send)
-	}
+	return idle
 }
 
 // await waits until the answers that are not sent are few.
@@ -181,6 +186,13 @@ func (o *outbox) await(ctx context.Context) error {
 
 // send sends what there is, and what comes while it sends, unless another goroutine does so.
 func (o *outbox) send() {
+	if o.claim() {
+		o.pump()
+	}
+}
+
+// pump is send for who has claimed it.
+func (o *outbox) pump() {
 	for {
 		runtime.Gosched() // Calls that were committed together end together: theirs is the same message.
 		message, answers := o.next()

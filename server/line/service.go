@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/gate"
 )
 
@@ -54,6 +55,8 @@ type Gate interface {
 	Follow(to gate.Followed, method string, serve func(grpc.ServerStream) error) error
 	// Owe counts why a call failed until sent is called, or reports false if that is more than the caller's share.
 	Owe(ctx context.Context, message proto.Message) (sent func(), ok bool)
+	// CallerOf returns whose calls those of a line are, by the context of its stream.
+	CallerOf(ctx context.Context) share.Caller
 	// Cut closes the connection of a line.
 	Cut(ctx context.Context)
 	// Refuse returns the status of an error that ends a call before it is made. sent is called when it is sent.
@@ -64,6 +67,8 @@ type Gate interface {
 type Options struct {
 	// Gate is what every call passes.
 	Gate Gate
+	// Turns are those of messages with many calls; nil: two at a time, of different callers.
+	Turns *share.Turns
 	// Stopping ends when the server stops.
 	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	// KV, Locks, Sessions, Elections and Watches make the calls.
@@ -81,7 +86,12 @@ type Service struct {
 }
 
 // New returns the service.
-func New(o Options) *Service { return &Service{options: o} }
+func New(o Options) *Service {
+	if o.Turns == nil {
+		o.Turns = share.NewTurns(turnsMax)
+	}
+	return &Service{options: o}
+}
 
 // Line serves one line until its client closes it, or the server stops.
 func (s *Service) Line(stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) error {

@@ -28,7 +28,7 @@ func lineAttacks() []attack {
 	return []attack{
 		{entry: "lines", name: "messages that no line may carry", attack: oddLines, after: nothingStays},
 		{entry: "lines", name: "odd texts in every field of calls on lines", attack: oddLineCalls, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
-		{entry: "lines", name: "lines that are flooded", attack: floodLines, after: nothingStays, pins: func(long bool) int {
+		{entry: "lines", name: "lines that are flooded", attack: floodLines, alike: fillLines, after: nothingStays, pins: func(long bool) int {
 			return 64 + writes(long) // Requests of 4 MiB on each line.
 		}},
 		{
@@ -329,7 +329,20 @@ func (a *attacker) oddLineCall(kind protoreflect.FieldDescriptor, at textPlace, 
 
 // floodLines sends on each of many lines far more calls than it may have under way, cancels them all, and reads what is answered.
 func floodLines(ctx context.Context, a *attacker) error {
-	const calls = 4096
+	if err := putOnLines(ctx, a, 4096, true); err != nil || a.Long {
+		return err
+	}
+	if a.refused() == 0 {
+		return errors.New("nothing was refused: the flood was none")
+	}
+	return nil
+}
+
+// fillLines has as many calls under way on as many lines as a caller may have, by clients that mean well.
+func fillLines(ctx context.Context, a *attacker) error { return putOnLines(ctx, a, 64, false) }
+
+// putOnLines sends so many calls at a time on each of many lines, cancels them or not, and reads what is answered.
+func putOnLines(ctx context.Context, a *attacker, calls int, cancels bool) error {
 	value := &tenurev1.PutRequest_Value{Value: make([]byte, 64)}
 	var all sync.WaitGroup
 	failed := make(chan error, 1000)
@@ -347,11 +360,13 @@ func floodLines(ctx context.Context, a *attacker) error {
 				number := uint64(0)
 				for round := 0; round < a.count(3, 1<<20) && !a.over(); round++ {
 					request := &tenurev1.LineRequest{}
-					for n := range uint64(calls) {
+					for n := range calls {
 						number++
 						put := &tenurev1.PutRequest{Key: fmt.Sprintf("hostile/%d/%d", line, n), Content: value}
 						request.Calls = append(request.Calls, &tenurev1.LineCall{Number: number, Request: &tenurev1.LineCall_Put{Put: put}})
-						request.Cancels = append(request.Cancels, number)
+						if cancels {
+							request.Cancels = append(request.Cancels, number)
+						}
 					}
 					if err := l.Send(request); err != nil {
 						return err
@@ -373,9 +388,6 @@ func floodLines(ctx context.Context, a *attacker) error {
 		if err != nil {
 			return err
 		}
-	}
-	if a.refused() == 0 {
-		return errors.New("nothing was refused: the flood was none")
 	}
 	return nil
 }
