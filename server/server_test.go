@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -271,25 +273,19 @@ func TestStaleReadThatWaitsEndsWithTheMember(t *testing.T) {
 // awaitGauge waits until a metric has a value.
 func awaitGauge(t *testing.T, registry *prometheus.Registry, name string, want float64) {
 	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(patience)
-	for {
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			if f.GetName() == name && f.GetMetric()[0].GetGauge().GetValue() == want {
-				return
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s never was %v", name, want)
-		}
+	await(t, fmt.Sprintf("%s is %v", name, want), func() bool { return gaugeIs(t, registry, name, want) })
+}
+
+// gaugeIs reports whether a metric has a value.
+func gaugeIs(t *testing.T, registry *prometheus.Registry, name string, want float64) bool {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return slices.ContainsFunc(families, func(f *dto.MetricFamily) bool {
+		return f.GetName() == name && f.GetMetric()[0].GetGauge().GetValue() == want
+	})
 }
 
 func TestTooManyCallsAreRefused(t *testing.T) {
