@@ -47,6 +47,13 @@ func (p *Pool) Give(c Caller, n int64) {
 	}
 }
 
+// of returns how much a caller has.
+func (p *Pool) of(c Caller) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.by[c]
+}
+
 // Total returns how much there is.
 func (p *Pool) Total() int64 { return p.total }
 

@@ -11,6 +11,7 @@ import (
 // goroutine.
 type Turns struct {
 	pool *Pool
+	each int64 // that a caller has at most; zero: what the pool gives it
 
 	mu    sync.Mutex                   // guards what follows; the pool's lock is taken under it
 	queue map[Caller][]chan<- struct{} // without those where nothing waits
@@ -22,6 +23,13 @@ func NewTurns(total int) *Turns {
 	return &Turns{pool: NewPool(int64(total)), queue: map[Caller][]chan<- struct{}{}}
 }
 
+// NewTurnsEach returns so many turns, of which a caller has at most each, unless it is exempt.
+func NewTurnsEach(total, each int) *Turns {
+	t := NewTurns(total)
+	t.each = int64(each)
+	return t
+}
+
 // Used returns how many requests have a turn.
 func (t *Turns) Used() int64 { return t.pool.Used() }
 
@@ -29,7 +37,7 @@ func (t *Turns) Used() int64 { return t.pool.Used() }
 func (t *Turns) Take(ctx context.Context, c Caller) (end func(), _ error) {
 	end = func() { t.give(c) }
 	t.mu.Lock()
-	if len(t.queue[c]) == 0 && t.pool.Take(c, 1) {
+	if len(t.queue[c]) == 0 && t.tryTake(c) {
 		t.mu.Unlock()
 		return end, nil
 	}
@@ -51,6 +59,11 @@ func (t *Turns) Take(ctx context.Context, c Caller) (end func(), _ error) {
 		end() // It came at the same time.
 	}
 	return nil, ctx.Err()
+}
+
+// tryTake takes a turn, if there is one for a caller. The caller holds mu.
+func (t *Turns) tryTake(c Caller) bool {
+	return (t.each == 0 || c.exempt || t.pool.of(c) < t.each) && t.pool.Take(c, 1)
 }
 
 // forget takes a request out of its queue, and reports whether it was still in it. The caller holds mu.
@@ -75,7 +88,7 @@ func (t *Turns) give(c Caller) {
 	for tries := len(t.order); tries > 0 && t.pool.Used() < t.pool.Total(); tries-- {
 		next := t.order[0]
 		t.order = t.order[1:]
-		if !t.pool.Take(next, 1) {
+		if !t.tryTake(next) {
 			t.order = append(t.order, next)
 			continue
 		}

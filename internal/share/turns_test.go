@@ -66,6 +66,37 @@ func TestTurnsAreDividedBetweenCallers(t *testing.T) {
 	})
 }
 
+// TestACallerHasOneTurn lets each caller have one of many turns, and one that is exempt as many as there are.
+func TestACallerHasOneTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		callers, err := share.ParseExempt([]string{"10.0.0.3/32"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns, done := share.NewTurnsEach(8, 1), make(chan struct{})
+		got := make([]int, 4)
+		for who := 1; who < len(got); who++ {
+			for range 10 {
+				work(t.Context(), turns, callers.OfText(fmt.Sprintf("10.0.0.%d:1", who)), func() { got[who]++ }, done)
+				synctest.Wait()
+			}
+		}
+		if !slices.Equal(got, []int{0, 1, 1, 6}) {
+			t.Errorf("%v have turns, want one for each caller, and the rest for the one that is exempt", got)
+		}
+		for range 30 {
+			done <- struct{}{}
+			synctest.Wait()
+			if turns.Used() > 8 {
+				t.Fatalf("%d turns are taken, of 8", turns.Used())
+			}
+		}
+		if !slices.Equal(got, []int{0, 10, 10, 10}) || turns.Used() != 0 {
+			t.Errorf("in the end %v have had a turn, and %d have one", got, turns.Used())
+		}
+	})
+}
+
 // TestWhoLeavesTheQueueTakesNoTurn ends requests that wait.
 func TestWhoLeavesTheQueueTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

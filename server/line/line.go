@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
@@ -31,6 +32,7 @@ type call struct {
 // line is one line. One goroutine reads it, one for each call under way makes that call, and one of the latter sends.
 type line struct {
 	options *Options
+	turns   *share.Turns
 	stream  grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]
 	out     outbox
 	calls   sync.WaitGroup // goroutines that make calls, or wait for one
@@ -49,9 +51,9 @@ type line struct {
 	idle     int // goroutines that wait for a call
 }
 
-func newLine(o *Options, stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) *line {
+func newLine(o *Options, turns *share.Turns, stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) *line {
 	l := &line{
-		options: o, stream: stream, work: make(chan *call), closed: make(chan struct{}),
+		options: o, turns: turns, stream: stream, work: make(chan *call), closed: make(chan struct{}),
 		credentials: map[uint32]metadata.MD{}, open: map[uint64]*call{},
 	}
 	l.out.init(stream)

@@ -67,8 +67,6 @@ type Gate interface {
 type Options struct {
 	// Gate is what every call passes.
 	Gate Gate
-	// Turns are those of messages with many calls; nil: two at a time, of different callers.
-	Turns *share.Turns
 	// Stopping ends when the server stops.
 	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	// KV, Locks, Sessions, Elections and Watches make the calls.
@@ -83,17 +81,15 @@ type Options struct {
 type Service struct {
 	tenurev1.UnimplementedLineServiceServer
 	options Options
+	turns   *share.Turns // of messages with many calls
 }
 
 // New returns the service.
 func New(o Options) *Service {
-	if o.Turns == nil {
-		o.Turns = share.NewTurns(turnsMax)
-	}
-	return &Service{options: o}
+	return &Service{options: o, turns: share.NewTurnsEach(turnsMax, 1)}
 }
 
 // Line serves one line until its client closes it, or the server stops.
 func (s *Service) Line(stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) error {
-	return newLine(&s.options, stream).run()
+	return newLine(&s.options, s.turns, stream).run()
 }

@@ -12,10 +12,10 @@ import (
 const (
 	// manyCalls is how many calls a message has at most that is taken without a turn.
 	manyCalls = 64
-	// turnsMax is how many messages with more calls are served at a time, on all lines; one caller has half of that.
-	turnsMax = 2
+	// turnsMax is how many messages with more calls are served at a time, on all lines: one of each caller.
+	turnsMax = 64
 	// turnLasts is how long a message has its turn at most: its calls may wait for a leader, or for what they read.
-	turnLasts = 100 * time.Millisecond
+	turnLasts = time.Second
 )
 
 // turn is that of a message with many calls, until all of them are made. The goroutines that make calls run in the order in which they were started:
@@ -31,7 +31,7 @@ func (l *line) turn(message *tenurev1.LineRequest) (*turn, error) {
 		return nil, nil //nolint:nilnil // Most messages need none.
 	}
 	ctx := l.stream.Context()
-	give, err := l.options.Turns.Take(ctx, l.options.Gate.CallerOf(ctx))
+	give, err := l.turns.Take(ctx, l.options.Gate.CallerOf(ctx))
 	if err != nil {
 		return nil, context.Cause(ctx)
 	}

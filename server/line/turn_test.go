@@ -56,7 +56,7 @@ func TestMessagesWithManyCallsTakeTurns(t *testing.T) {
 		at      time.Duration // when the calls on the second line are made
 		letGone bool          // the calls on the first are made, or their line breaks
 	}{
-		"another message of the caller":                    {calls: lots, from: "10.0.0.1:1", at: 100 * time.Millisecond},
+		"another message of the caller":                    {calls: lots, from: "10.0.0.1:1", at: time.Second},
 		"another message of the caller, and the calls end": {calls: lots, from: "10.0.0.1:1", letGone: true},
 		"few calls of the caller":                          {calls: few, from: "10.0.0.1:1"},
 		"another caller":                                   {calls: lots, from: "10.0.0.2:1"},
@@ -66,8 +66,7 @@ func TestMessagesWithManyCallsTakeTurns(t *testing.T) {
 				stopping, stop := context.WithCancel(t.Context())
 				defer stop()
 				let := make(chan struct{})
-				// Of two turns a caller has one.
-				s := line.New(line.Options{Gate: several{}, Stopping: stopping, KV: &keys{let: let}, Turns: share.NewTurns(2)})
+				s := line.New(line.Options{Gate: several{}, Stopping: stopping, KV: &keys{let: let}})
 				first, second := lineOf(t, s, "10.0.0.1:1"), lineOf(t, s, c.from)
 				began := time.Now()
 				first.to <- many(lots, puts)
