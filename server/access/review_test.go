@@ -154,7 +154,7 @@ func TestAReviewLeavesTheRestToTheNext(t *testing.T) {
 				waited[i] = 0
 			}
 			if waited[i] >= callers/looks {
-				t.Errorf("review %d: nobody has looked at the stream of caller %d in %d reviews, want in each %d", n, i, waited[i], callers/looks)
+				t.Errorf("review %d: the stream of caller %d was not looked at in %d reviews, want once in %d", n, i, waited[i], callers/looks)
 			}
 		}
 	}

@@ -158,7 +158,7 @@ func (o *outbox) kick(start func(func())) {
 	}
 }
 
-// claim reports whether nobody sends, or is about to. Then the caller is, until it has looked at what there is.
+// claim makes the caller the one who is about to send, and must call pump. It reports false if somebody else sends, or is about to.
 func (o *outbox) claim() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

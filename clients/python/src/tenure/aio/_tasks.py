@@ -71,7 +71,7 @@ class Tasks:
 
 
 def log_failure(task: asyncio.Task[Any]) -> None:
-    """Logs how a task failed, for which nobody waits. A typed error tells all by itself."""
+    """Logs how a task failed that is not awaited. A typed error tells all by itself."""
     if task.cancelled() or (error := task.exception()) is None:
         return
     if isinstance(error, errors.TenureError):

@@ -38,7 +38,7 @@ final class Causes {
     note(c.address(), new Cause(Unreachable.why(error, door), Unreachable.certificate(error), c.attempt()));
   }
 
-  /** Notes that nobody can connect to an address: its files or its form are to blame. */
+  /** Notes that it is not possible to connect to an address, because of its form or of the files for TLS. */
   void note(String address, TenureException why, long attempt) {
     boolean file = why.kind() == ErrorKind.TLS_FAILED;
     note(address, new Cause((file ? Unreachable.TLS : "") + why.getMessage(), file, attempt));

@@ -44,7 +44,7 @@ public final class Opened {
     return all;
   }
 
-  /** Returns a new connection; null when nobody can connect to such an address, which a member advertised or a user wrote. */
+  /** Returns a new connection; null if it is not possible to connect to such an address, which a member advertised or a user wrote. */
   Connection open(String address) {
     attempts++;
     try {
@@ -77,7 +77,7 @@ public final class Opened {
 
   /**
    * Returns how long an attempt to connect may take: all members are tried within a third of the TTL, and longer in each
-   * later round. Else nobody would be reached who is far away, or busy.
+   * later round. Else a member that is far away, or busy, would never be reached.
    */
   public static long connectNanos(Duration ttl, int members, int failures) {
     long first = Math.max(CONNECT_MIN_NANOS, Wire.nanos(ttl) / (3L * members));
