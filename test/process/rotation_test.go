@@ -45,13 +45,10 @@ func TestCertificatesAndTokensAreReplacedUnderLoad(t *testing.T) {
 	r.begun.Wait()
 	r.moreWrites(ctx)
 
-	r.trust("first", "second")
-	r.reload(ctx)
-	r.issue("second")
-	r.reload(ctx)
+	r.reload(ctx, func() { r.trust("first", "second") })
+	r.reload(ctx, func() { r.issue("second") })
 	r.moreWrites(ctx)
-	r.trust("second")
-	r.reload(ctx)
+	r.reload(ctx, func() { r.trust("second") })
 	for _, m := range r.c.Members {
 		until(ctx, t, "the end of the connections of "+m.Name()+" that were made with the first CA", func() bool {
 			return r.metric(ctx, m, `tenure_certs_connections_ended_total{purpose="peers"}`) > 0
@@ -138,18 +135,25 @@ func (r *rotation) trust(authorities ...string) {
 	r.write("ca.crt", bytes.Join(all, []byte("\n")))
 }
 
-// reload waits until all members have taken the files as they are.
-func (r *rotation) reload(ctx context.Context) {
+// reload replaces files, and waits until all members have taken them. A member looks at its files every few seconds, too, so it may have
+// taken them before it is told to.
+func (r *rotation) reload(ctx context.Context, replace func()) {
 	r.t.Helper()
+	counts := []string{`tenure_certs_reloads_total{purpose="clients"}`, `tenure_certs_reloads_total{purpose="peers"}`}
+	before := map[*rig.Member][]float64{}
 	for _, m := range r.c.Members {
-		taken := func() float64 {
-			return r.metric(ctx, m, `tenure_certs_reloads_total{purpose="clients"}`) + r.metric(ctx, m, `tenure_certs_reloads_total{purpose="peers"}`)
+		for _, name := range counts {
+			before[m] = append(before[m], r.metric(ctx, m, name))
 		}
-		before := taken()
+	}
+	replace()
+	for _, m := range r.c.Members {
 		if err := syscall.Kill(m.PID(), syscall.SIGHUP); err != nil {
 			r.t.Fatal(err)
 		}
-		until(ctx, r.t, m.Name()+" to take files", func() bool { return taken() >= before+2 })
+		for i, name := range counts {
+			until(ctx, r.t, m.Name()+" to take files", func() bool { return r.metric(ctx, m, name) > before[m][i] })
+		}
 	}
 }
 
