@@ -65,8 +65,9 @@ help: ## list the targets; times are for two cores and filled caches
 
 .PHONY: build
 build: ## build bin/tenure, one static binary
-	@# It takes the place of the old one at once, which may be running, or wanted by another make.
-	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o $(TENURE).$$$$ ./cmd/tenure && mv $(TENURE).$$$$ $(TENURE)
+	@# Where nothing has changed nothing is linked. A new one takes the place of the old one at once, which may be running, or wanted by another make.
+	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o $(BUILD)/tenure ./cmd/tenure
+	@cmp -s $(BUILD)/tenure $(TENURE) || { mkdir -p $(dir $(TENURE)) && cp $(BUILD)/tenure $(TENURE).$$$$ && mv $(TENURE).$$$$ $(TENURE); }
 
 .PHONY: run
 run: build ## build, then run one member on a temporary store
@@ -103,7 +104,7 @@ test: ## run all tests of all languages, those of Go with -short, and list at th
 	@rc=0; $(MAKE) --no-print-directory build agents && \
 	echo "Each language prints what its tests say when all of them have run." && \
 	$(MAKE) --no-print-directory --keep-going $(BESIDE) test-python test-java test-go-main test-go-side \
-		GO_TEST_FLAGS="-short -vet=off -p $(GO_PACKAGES_AT_ONCE) $(GO_TEST_FLAGS)" GO_TEST_PACKAGES='$(GO_LONGEST) ./...' \
+		GO_TEST_FLAGS="-short -vet=off -p $(GO_PACKAGES_AT_ONCE) $(GO_TEST_FLAGS)" GO_TEST_PACKAGES='$(GO_LONGEST) ./...' KEPT_TESTS=$(BUILD)/tests \
 		JAVA_TEST_FLAGS='-DargLine="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"' || rc=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "not all tests ran:"; sort -u $(SKIPPED); fi; \
 	exit $$rc
@@ -131,18 +132,22 @@ with_agents = TENURE_BINARY=$(TENURE) \
 	TENURE_AGENTS="$$(if $(call found,$(PYTHON_CHECK)); then echo python; fi; if $(call found,$(JAVA_CHECK)); then echo java; fi)" \
 	TENURE_JAVA_CLASSPATH="$$(if $(call found,$(JAVA_CHECK)); then cat $(JAVA_AGENT)/.classpath; fi)"
 
+# $(call go_test,NAME,PACKAGES) runs tests. Where KEPT_TESTS is a folder, their programs are kept there, in NAME.
+KEPT_TESTS ?=
+go_test = $(if $(KEPT_TESTS),$(ROOT)/tools/gotest.sh $(KEPT_TESTS)/$(1) $(GO_TEST_FLAGS) -- $(2),$(GO) test $(GO_TEST_FLAGS) $(2))
+
 .PHONY: test-go
 test-go: build agents ## run the Go tests, and the scenarios that all clients share (7 min)
 	@$(MAKE) --no-print-directory --keep-going test-go-main test-go-side
 
 .PHONY: test-go-main
 test-go-main: build agents
-	$(with_agents) $(GO) test $(GO_TEST_FLAGS) $(GO_TEST_PACKAGES)
+	$(with_agents) $(call go_test,main,$(GO_TEST_PACKAGES))
 
 .PHONY: test-go-side
 test-go-side: build
 	failed=0; \
-	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...) || failed=1; done; \
+	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(call go_test,$${module//\//-},./...)) || failed=1; done; \
 	exit $$failed
 
 # The tests of the client mostly wait, so three processes run them beside each other, each a few files at a time.
