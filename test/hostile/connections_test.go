@@ -17,7 +17,7 @@ func connectionAttacks() []attack {
 			}
 			return 0
 		}},
-		{entry: "S19", name: "calls that are taken back", attack: resetRapidly, shows: `tenure_server_connections_cut_total{cause="resets"}`},
+		{entry: "S19", name: "calls that are taken back", attack: resetRapidly, alike: listMuch, shows: `tenure_server_connections_cut_total{cause="resets"}`},
 	}
 }
 

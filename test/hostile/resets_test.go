@@ -31,3 +31,17 @@ func resetRapidly(ctx context.Context, a *attacker) error {
 	}
 	return nil
 }
+
+// listMuch makes the same calls, by clients that read the answers.
+func listMuch(ctx context.Context, a *attacker) error {
+	conn, err := a.dial(a.Members[0].GRPC)
+	if err != nil {
+		return err
+	}
+	kv := tenurev1.NewKVServiceClient(conn)
+	a.inBackground(64, a.count(10, 1<<30), func(int, int) {
+		_, err := kv.List(ctx, &tenurev1.ListRequest{})
+		a.answered("list", err)
+	})
+	return nil
+}
