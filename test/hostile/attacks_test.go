@@ -105,7 +105,7 @@ func (a attack) make(t *testing.T, members int) (time.Duration, findings) {
 	t.Helper()
 	s := setScene(t, a, members)
 	s.quiet.forget()
-	r := s.attack(a.name)
+	r := s.attack(a.name, a.shows)
 	found := s.judge(r, a.bound(long()))
 	if a.shows != "" && s.counted(a.shows) == 0 {
 		t.Errorf("%s is 0: the attack was none", a.shows)

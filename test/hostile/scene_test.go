@@ -84,8 +84,9 @@ func withFiles(t *testing.T, files int) string {
 	return path
 }
 
-// attack makes an attack in a process of its own, and returns when it has stood while the quiet client made its rounds.
-func (s *scene) attack(name string) report {
+// attack makes an attack in a process of its own, and returns when it has stood while the quiet client made its rounds, and until the metric
+// that shows it is above 0; "" for none.
+func (s *scene) attack(name, shows string) report {
 	s.t.Helper()
 	o := orders{Attack: name, Long: long(), Short: testing.Short(), Given: s.given}
 	for _, m := range s.cluster.Members {
@@ -129,6 +130,7 @@ func (s *scene) attack(name string) report {
 		if s.consul != nil {
 			s.consul.await(s.t, rounds)
 		}
+		s.awaitCount(shows)
 	}
 	free()
 	_ = tell.Close()
@@ -266,6 +268,16 @@ func faultsCounted(t *testing.T, m *rig.Member) []string {
 func (s *scene) counted(metric string) float64 {
 	s.t.Helper()
 	return s.countedBy(s.member().Fetch, metric)
+}
+
+// awaitCount waits until a metric of the attacked member is above 0: an attack takes effect when its calls have their turn. It gives up in time.
+func (s *scene) awaitCount(metric string) {
+	s.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.Now().Add(patience); metric != "" && s.counted(metric) == 0 && time.Now().Before(limit) && !s.t.Failed(); {
+		<-tick.C
+	}
 }
 
 // countedBy is counted for what answers to fetch.
