@@ -124,9 +124,11 @@ class Member:
             self._process = None
 
     def pause(self) -> None:
-        """Pauses it (SIGSTOP), as if its machine hung. It must be running."""
+        """Pauses it (SIGSTOP), as if its machine hung, and returns when it stands still. It must be running."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+        # The signal reaches one thread after the other: a call that is made meanwhile could still be answered.
+        os.waitpid(self._process.pid, os.WUNTRACED)
 
     def resume(self) -> None:
         """Continues it after `pause`."""
