@@ -128,7 +128,9 @@ class Member:
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         # The signal reaches one thread after the other: a call that is made meanwhile could still be answered.
-        os.waitpid(self._process.pid, os.WUNTRACED)
+        # WNOWAIT leaves the stop to be seen again by a second pause. macOS has waitid from Python 3.13 on.
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Continues it after `pause`."""
