@@ -107,11 +107,18 @@ final class RegistrationTest extends WithFakeMember {
 
   @Test
   void oneThatIsInterruptedIsTakenBack() throws Exception {
-    Thread.currentThread().interrupt();
-    TenureException e = assertThrows(TenureException.class, () -> client.register(service("a")));
-    assertTrue(Thread.interrupted());
-    assertEquals(ErrorKind.CANCELLED, e.kind());
-    answer(next(registers));
+    CompletableFuture<Boolean> flag = new CompletableFuture<>();
+    CompletableFuture<ErrorKind> kind = new CompletableFuture<>();
+    Thread caller = new Thread(() -> {
+      kind.complete(assertThrows(TenureException.class, () -> client.register(service("a"))).kind());
+      flag.complete(Thread.interrupted());
+    });
+    caller.start();
+    StreamObserver<RegisterNodeResponse> written = next(registers);
+    caller.interrupt(); // Not before: what was not sent yet is not sent any more.
+    assertEquals(ErrorKind.CANCELLED, get(kind));
+    assertTrue(get(flag));
+    answer(written);
     assertEquals("a", next(deregistered));
   }
 
