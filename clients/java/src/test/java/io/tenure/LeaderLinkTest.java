@@ -23,7 +23,9 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
@@ -299,6 +301,25 @@ final class LeaderLinkTest extends WithFakeMember {
     for (int i = 0; i < 100; i++) {
       assertEquals(own, put());
     }
+  }
+
+  /** What a member answers may be older than the doubt. */
+  @Test
+  void whoIsDoubtedWhileAMemberIsAskedIsAskedForAgain() throws Exception {
+    BlockingQueue<Runnable> answers = new LinkedBlockingQueue<>();
+    own.listMembers = (r, o) -> {
+      ListMembersResponse now = list(members.indexOf(own));
+      answers.add(() -> FakeMember.reply(o, now));
+    };
+    lead("");
+    Runnable older = next(answers);
+    lead(toLeader.address());
+    older.run();
+    for (int i = 0; i < 100; i++) {
+      assertEquals(own, put());
+    }
+    answers.remove().run(); // It was asked long before.
+    until(() -> put() == leader);
   }
 
   @Test

@@ -76,6 +76,8 @@ public final class ClientCore implements Link.Listener {
   private CompletableFuture<?> doubt = CompletableFuture.completedFuture(null);
   /** The last call that asked for the members. */
   private CompletableFuture<?> asked = CompletableFuture.completedFuture(null);
+  /** Whether it was doubted during that call who leads. */
+  private boolean askAgain;
 
   /** A registration that is kept. */
   public interface Kept {
@@ -145,6 +147,8 @@ public final class ClientCore implements Link.Listener {
   public void leaderDoubted() {
     if (asked.isDone()) {
       askMembers(link.current());
+    } else {
+      askAgain = true; // What is answered now may be older than the doubt.
     }
   }
 
@@ -153,6 +157,7 @@ public final class ClientCore implements Link.Listener {
     if (c == null || closed) {
       return;
     }
+    askAgain = false;
     asked = calls.once(c, ClusterServiceGrpc.getListMembersMethod(), ListMembersRequest.getDefaultInstance(),
         MEMBERS_CALL_NANOS).whenComplete((r, error) -> {
           if (error == null && c == link.current()) {
@@ -168,6 +173,9 @@ public final class ClientCore implements Link.Listener {
             }
             link.leader().learn(leader);
             link.update(now, random.nextDouble());
+          }
+          if (askAgain) {
+            askMembers(link.current());
           }
         });
   }
