@@ -94,7 +94,7 @@ skip = { if [ "$${TENURE_CI:-}" = 1 ]; then echo "error: $(2) need $(1), not fou
 # The tests of the three languages wait for clocks often enough to run beside each other, and of Go twice as many packages at once as there
 # are processors: those that wait longest begin first, so that none is left alone at the end. What vet says is known from lint. A make that
 # cannot keep their output apart runs one language after the other.
-GO_PACKAGES_AT_ONCE = $$((3 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)))
+GO_PACKAGES_AT_ONCE = $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)))
 GO_LONGEST := ./cmd/tenure ./server ./test/process ./test/cluster ./test/pool ./clients/conformance ./test/hostile ./test/seed ./raftnode
 BESIDE := $(if $(filter output-sync,$(.FEATURES)),-j4 --output-sync=target,-j1)
 

@@ -35,6 +35,9 @@ type Status struct {
 	CheckpointIndex uint64
 }
 
+// LeadChanged returns a channel that is closed when the leader or the term is another one than now.
+func (n *Node) LeadChanged() <-chan struct{} { return n.view.LeadChanged() }
+
 // Status returns what the member knows.
 func (n *Node) Status() Status {
 	lead, commit := n.view.Both()

@@ -226,3 +226,34 @@ func TestWorkLiesUntilSomebodyWaits(t *testing.T) {
 		t.Errorf("took %d, urgent %t, want both and nothing left", len(got), w.Urgent())
 	}
 }
+
+// Others sleep until who leads is another one.
+func TestTheViewTellsWhoeverWaitsForAnotherLeader(t *testing.T) {
+	closed := func(c <-chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+	var v turn.View
+	first := core.Leadership{Term: 1, Role: core.RoleFollower}
+	v.Show(first, 1)
+	for i, test := range []struct {
+		lead    core.Leadership
+		changed bool
+	}{
+		{lead: first},
+		{lead: core.Leadership{Term: 1, Leader: 2, Role: core.RoleFollower}, changed: true},
+		{lead: core.Leadership{Term: 1, Leader: 2, Role: core.RoleFollower}},
+		{lead: core.Leadership{Term: 2, Leader: 2, Role: core.RoleFollower}, changed: true},
+		{lead: core.Leadership{Term: 2, Leader: 1, Role: core.RoleLeader}, changed: true},
+	} {
+		changed := v.LeadChanged()
+		v.Show(test.lead, uint64(2+i))
+		if closed(changed) != test.changed || closed(v.LeadChanged()) || v.Lead() != test.lead {
+			t.Errorf("%d: shown %+v, which is told: %t; want %t", i, test.lead, !test.changed, test.changed)
+		}
+	}
+}

@@ -12,8 +12,9 @@ import (
 type View struct{ newest atomic.Pointer[shown] }
 
 type shown struct {
-	lead   core.Leadership
-	commit uint64
+	lead    core.Leadership
+	commit  uint64
+	changed chan struct{} // closed when another leadership is shown
 }
 
 // Show replaces what is shown. Only the loop does so, and whoever starts it.
@@ -21,8 +22,18 @@ func (v *View) Show(lead core.Leadership, commit uint64) {
 	was := v.newest.Load()
 	invariants.That(was == nil || was.commit <= commit && was.lead.Term <= lead.Term,
 		"the view goes back, to term %d and index %d", lead.Term, commit)
-	v.newest.Store(&shown{lead: lead, commit: commit})
+	if was != nil && was.lead == lead {
+		v.newest.Store(&shown{lead: lead, commit: commit, changed: was.changed})
+		return
+	}
+	v.newest.Store(&shown{lead: lead, commit: commit, changed: make(chan struct{})})
+	if was != nil {
+		close(was.changed)
+	}
 }
+
+// LeadChanged returns a channel that is closed when who leads, or the term, is not as it is now.
+func (v *View) LeadChanged() <-chan struct{} { return v.newest.Load().changed }
 
 // Lead returns who leads.
 func (v *View) Lead() core.Leadership { return v.newest.Load().lead }

@@ -22,6 +22,8 @@ type Node interface {
 	Store() *storage.Store
 	// Status tells how the member sees its group.
 	Status() raftnode.Status
+	// LeadChanged returns a channel that is closed when the leader or the term is another one than now.
+	LeadChanged() <-chan struct{}
 	// Members are all members, and what this one sees of them.
 	Members() []raftnode.Member
 	// PeerConn is a connection to another member, for calls.

@@ -21,8 +21,10 @@ const (
 	Retry = 50 * time.Millisecond
 	// TimesLeftMax is how many timers of the leader may be asked for at once.
 	TimesLeftMax = 4096
-	// leaderPollInterval is how often a member looks who leads.
-	leaderPollInterval = 20 * time.Millisecond
+	// wayPollMin and wayPollMax are how often a member looks for the way to a leader it knows: that has an address not known here yet, and that may
+	// get another address.
+	wayPollMin = 20 * time.Millisecond
+	wayPollMax = 500 * time.Millisecond
 	// relayRetryMin and relayRetryMax are how long a call that found no leader waits before it tries again, unless there is
 	// another leader before.
 	relayRetryMin = 10 * time.Millisecond
@@ -99,22 +101,24 @@ func New(o Options) (*Relay, error) {
 
 // Run looks who leads, until ctx ends.
 func (r *Relay) Run(ctx context.Context) {
-	tick := time.NewTicker(leaderPollInterval)
-	defer tick.Stop()
 	for {
-		r.look(ctx)
+		changed := r.node.LeadChanged()
+		again := time.NewTimer(r.look(ctx))
 		select {
-		case <-tick.C:
+		case <-changed:
+		case <-again.C:
 		case <-ctx.Done():
+			again.Stop()
 			r.turn(nil)
 			return
 		}
+		again.Stop()
 	}
 }
 
 // look finds the way to the present leader, if it is another than before: another leader, another term, or the same leader
-// at another address.
-func (r *Relay) look(ctx context.Context) {
+// at another address. It returns when to look again if the leader stays the same.
+func (r *Relay) look(ctx context.Context) time.Duration {
 	s := r.node.Status()
 	r.mu.Lock()
 	was := r.way
@@ -125,9 +129,9 @@ func (r *Relay) look(ctx context.Context) {
 		if was != nil {
 			r.turn(nil)
 		}
-		return
+		return wayPollMax
 	case same && was.Here():
-		return
+		return wayPollMax
 	}
 	w := &Way{Leader: s.Leader, Term: s.Term}
 	if s.Leader != s.MemberID {
@@ -138,10 +142,10 @@ func (r *Relay) look(ctx context.Context) {
 			if was != nil {
 				r.turn(nil)
 			}
-			return
+			return wayPollMin
 		}
 		if same && was.conn == conn {
-			return
+			return wayPollMax
 		}
 		w.conn, w.Client = conn, peerv1.NewRelayServiceClient(conn)
 	}
@@ -152,6 +156,7 @@ func (r *Relay) look(ctx context.Context) {
 		w.line = proposals.NewLine(w.ctx, w.Client.ProposeMany) //nolint:contextcheck // It lives as long as the way.
 	}
 	r.turn(w)
+	return wayPollMax
 }
 
 // turn replaces the way. Calls on the old one have the grace to get their answers: the old leader may have applied what

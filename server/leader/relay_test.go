@@ -3,6 +3,7 @@ package leader_test
 import (
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,8 @@ import (
 type follower struct{ leader.Node }
 
 func (follower) Status() raftnode.Status { return raftnode.Status{MemberID: 1, Leader: 2, Term: 7} }
+
+func (follower) LeadChanged() <-chan struct{} { return nil }
 
 func (follower) PeerConn(uint64) (grpc.ClientConnInterface, error) { return &grpc.ClientConn{}, nil }
 
@@ -69,15 +72,102 @@ func TestTheLeaderIsAskedAtOnce(t *testing.T) {
 type silenced struct {
 	leader.Node
 
-	leader atomic.Uint64
+	mu      sync.Mutex // guards what follows
+	leader  uint64
+	changed chan struct{}    // closed when another one leads
+	nowhere bool             // the leader has no address here
+	conn    *grpc.ClientConn // to the leader
+}
+
+func newSilenced(leads uint64) *silenced {
+	return &silenced{leader: leads, changed: make(chan struct{}), conn: &grpc.ClientConn{}}
+}
+
+// lead makes another member the leader.
+func (s *silenced) lead(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leader = id
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// place gives the leader another address, or none.
+func (s *silenced) place(nowhere bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nowhere, s.conn = nowhere, &grpc.ClientConn{}
+}
+
+func (s *silenced) LeadChanged() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
 
 func (s *silenced) Status() raftnode.Status {
-	id := s.leader.Load()
-	return raftnode.Status{MemberID: 1, Leader: id, Term: id}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return raftnode.Status{MemberID: 1, Leader: s.leader, Term: s.leader}
 }
 
-func (*silenced) PeerConn(uint64) (grpc.ClientConnInterface, error) { return &grpc.ClientConn{}, nil }
+func (s *silenced) PeerConn(uint64) (grpc.ClientConnInterface, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nowhere {
+		return nil, raftnode.ErrMemberUnknown
+	}
+	return s.conn, nil
+}
+
+// Calls wait for a leader, so the way to it is found as soon as it leads; and while nothing changes, nothing is done.
+func TestTheWayFollowsTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := newSilenced(0)
+		relay, err := leader.New(leader.Options{
+			Node: node, Arrivals: &leader.Arrivals{}, Stopping: t.Context(), Election: time.Second, Logger: zap.NewNop(),
+			Registerer: prometheus.NewRegistry(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go relay.Run(ctx)
+		way := func() (leads uint64, changed <-chan struct{}) {
+			synctest.Wait()
+			w, changed := relay.Present()
+			if w != nil {
+				leads = w.Leader
+			}
+			return leads, changed
+		}
+		for _, id := range []uint64{0, 2, 3, 1, 0, 2} {
+			began := time.Now()
+			node.lead(id)
+			if got, _ := way(); got != id || time.Since(began) > 0 {
+				t.Errorf("%d leads, but after %v the way is to %d", id, time.Since(began), got)
+			}
+		}
+		_, changed := way()
+		node.place(false)
+		began := time.Now()
+		if <-changed; time.Since(began) > time.Second {
+			t.Errorf("the leader has another address, which is found after %v", time.Since(began))
+		}
+		node.place(true)
+		node.lead(3)
+		if got, _ := way(); got != 0 {
+			t.Errorf("the leader has no address, but the way is to %d", got)
+		}
+		_, changed = way()
+		began = time.Now()
+		node.place(false)
+		if <-changed; time.Since(began) > 50*time.Millisecond {
+			t.Errorf("the leader's address came, and is found after %v", time.Since(began))
+		}
+	})
+}
 
 // A leader that fell silent never answers. What may be repeated is soon asked of the next one; of what may not be, the old leader alone may know the
 // outcome, so it keeps its grace.
@@ -96,8 +186,7 @@ func TestTheNextLeaderIsAskedWhenTheOneBeforeIsSilent(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				node := &silenced{}
-				node.leader.Store(2)
+				node := newSilenced(2)
 				relay, err := leader.New(leader.Options{
 					Node: node, Arrivals: &leader.Arrivals{}, Stopping: t.Context(), Election: grace, Logger: zap.NewNop(),
 					Registerer: prometheus.NewRegistry(),
@@ -123,7 +212,7 @@ func TestTheNextLeaderIsAskedWhenTheOneBeforeIsSilent(t *testing.T) {
 								p.PeerAddr.Addr = &net.TCPAddr{} // It was sent.
 							}
 						}
-						node.leader.Store(3)
+						node.lead(3)
 						if test.answered {
 							<-w.Present.Done()
 							return nil
@@ -189,7 +278,7 @@ func TestABlindRefusalDoesNotHideAnAttemptBefore(t *testing.T) {
 
 // leaderless is a member that counts what is proposed to it, and leads a moment later.
 type leaderless struct {
-	silenced
+	*silenced
 
 	proposed atomic.Int64
 }
@@ -203,7 +292,7 @@ func (l *leaderless) Propose(context.Context, *storev1.Command) (*storev1.Result
 // the attempts have a life of their own.
 func TestNothingIsProposedForWhoHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		node := &leaderless{}
+		node := &leaderless{silenced: newSilenced(0)}
 		relay, err := leader.New(leader.Options{
 			Node: node, Arrivals: &leader.Arrivals{}, Stopping: t.Context(), Election: time.Second, Logger: zap.NewNop(),
 			Registerer: prometheus.NewRegistry(),
@@ -225,7 +314,7 @@ func TestNothingIsProposedForWhoHasGone(t *testing.T) {
 			t.Error("an attempt is said to be under way")
 		}
 		before := node.proposed.Load()
-		node.leader.Store(1)
+		node.lead(1)
 		<-time.After(time.Minute)
 		if after := node.proposed.Load(); after != before {
 			t.Errorf("%d attempts began for who had gone", after-before)

@@ -87,30 +87,40 @@ func (q *relayedRenewals) run(ctx context.Context) {
 		case w.Here():
 			q.step(core.LeadsHere{})
 		default:
-			if err := q.serve(ctx, w, sweep.C); err != nil {
+			if err := q.serve(ctx, w, sweep); err != nil {
 				q.log.Debug("stream of renewals to the leader ended", zap.Uint64("leader", w.Leader), zap.Error(err))
 			}
 			q.step(core.Broken{})
 			retry = time.After(leader.Retry)
 		}
-		news := q.news
+		news, sweeps := q.news, q.sweeps(sweep)
 		if w == nil || !w.Here() {
-			news = nil // What came waits for a leader.
+			news, sweeps = nil, sweep.C // What came waits for a leader.
 		}
 		select {
 		case <-changed:
 		case <-news:
 		case <-retry:
-		case <-sweep.C:
+		case <-sweeps:
 			q.step(core.Sweep{})
 		case <-ctx.Done():
 		}
 	}
 }
 
+// sweeps returns when to sweep: never while nothing waits. What comes rings first.
+func (q *relayedRenewals) sweeps(t *time.Ticker) <-chan time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.carrier.Waiting() == 0 {
+		return nil
+	}
+	return t.C
+}
+
 // serve sends renewals and takes verdicts over one stream, until it breaks or its leader is none any more. Nothing waits for
 // what an old leader may still say: a renewal can be asked for again.
-func (q *relayedRenewals) serve(ctx context.Context, w *leader.Way, sweep <-chan time.Time) error {
+func (q *relayedRenewals) serve(ctx context.Context, w *leader.Way, sweep *time.Ticker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(w.Present, cancel) //nolint:contextcheck // The leadership ends the stream too.
@@ -130,7 +140,7 @@ func (q *relayedRenewals) serve(ctx context.Context, w *leader.Way, sweep <-chan
 		}
 		select {
 		case <-q.news:
-		case <-sweep:
+		case <-q.sweeps(sweep):
 			q.step(core.Sweep{})
 		case err := <-broken:
 			return err

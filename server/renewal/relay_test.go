@@ -28,11 +28,12 @@ type follower struct {
 	leader.Node
 	store *storage.Store
 
-	mu     sync.Mutex // guards what follows
-	leader uint64
-	term   uint64
-	conns  map[uint64]grpc.ClientConnInterface
-	tries  int // how often the way to a leader was asked for
+	mu      sync.Mutex // guards what follows
+	leader  uint64
+	term    uint64
+	changed chan struct{} // closed when another one leads
+	conns   map[uint64]grpc.ClientConnInterface
+	tries   int // how often the way to a leader was asked for
 }
 
 func (f *follower) Propose(context.Context, *storev1.Command) (*storev1.Result, error) {
@@ -67,6 +68,14 @@ func (f *follower) elect(id, term uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.leader, f.term = id, term
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *follower) LeadChanged() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
 }
 
 // place says over which connection a member is reached.
@@ -117,7 +126,7 @@ func newRelayRig(t *testing.T) *relayRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig := &relayRig{t: t, node: &follower{store: store, conns: map[uint64]grpc.ClientConnInterface{}}}
+	rig := &relayRig{t: t, node: &follower{store: store, changed: make(chan struct{}), conns: map[uint64]grpc.ClientConnInterface{}}}
 	log := zap.NewNop()
 	rig.caller = &call.Caller{Node: rig.node, Log: log, Arrivals: &leader.Arrivals{}, Stopping: t.Context()}
 	registry := prometheus.NewRegistry()
