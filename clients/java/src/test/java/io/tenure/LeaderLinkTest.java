@@ -10,6 +10,7 @@ import io.grpc.stub.StreamObserver;
 import io.tenure.internal.line.LeaderLink;
 import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.GetRequest;
+import io.tenure.v1.ListMembersRequest;
 import io.tenure.v1.ListMembersResponse;
 import io.tenure.v1.Member;
 import io.tenure.v1.PutRequest;
@@ -307,6 +308,7 @@ final class LeaderLinkTest extends WithFakeMember {
   @Test
   void whoIsDoubtedWhileAMemberIsAskedIsAskedForAgain() throws Exception {
     BlockingQueue<Runnable> answers = new LinkedBlockingQueue<>();
+    BiConsumer<ListMembersRequest, StreamObserver<ListMembersResponse>> atOnce = own.listMembers;
     own.listMembers = (r, o) -> {
       ListMembersResponse now = list(members.indexOf(own));
       answers.add(() -> FakeMember.reply(o, now));
@@ -318,6 +320,7 @@ final class LeaderLinkTest extends WithFakeMember {
     for (int i = 0; i < 100; i++) {
       assertEquals(own, put());
     }
+    own.listMembers = atOnce;
     answers.remove().run(); // It was asked long before.
     until(() -> put() == leader);
   }
