@@ -99,7 +99,7 @@ GO_LONGEST := ./cmd/tenure ./server ./test/process ./test/cluster ./test/pool ./
 BESIDE := $(if $(filter output-sync,$(.FEATURES)),-j4 --output-sync=target,-j1)
 
 .PHONY: test
-test: ## run all tests of all languages, those of Go with -short, and list at the end what was skipped (6 min)
+test: ## run all tests of all languages, those of Go with -short, and list at the end what was skipped (5 to 6 min)
 	@rm -f $(SKIPPED)
 	@rc=0; $(MAKE) --no-print-directory build agents && \
 	echo "Each language prints what its tests say when all of them have run." && \

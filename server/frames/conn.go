@@ -40,7 +40,8 @@ type conn struct {
 	owed    int64               // taken from that of answers
 	resets  int                 // since window
 	window  time.Time
-	pace    pace
+	updates updates
+	back    pace          // of calls that are taken back
 	ended   chan struct{} // closed with the connection
 }
 
@@ -55,7 +56,8 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.in.scan(p[:n], incoming{c})
 		c.countFresh()
 	}
-	broke, rest := c.broke, c.pace.rest(c.meter.options.UpdateEvery, c.meter.options.UpdatesBurst)
+	o := c.meter.options
+	broke, rest := c.broke, max(c.updates.rest(o.UpdateEvery, o.UpdatesBurst), c.back.rest(o.ResetEvery, o.ResetsBurst))
 	c.mu.Unlock()
 	if broke != nil {
 		c.meter.close(c, *broke)
@@ -232,7 +234,7 @@ func (c incoming) begin(f frame) {
 			c.reset()
 		}
 	case typeUpdate:
-		c.pace.left--
+		c.updates.left--
 	}
 }
 
@@ -242,6 +244,7 @@ func (c incoming) reset() {
 	if now.Sub(c.window) > c.meter.options.ResetsWindow {
 		c.window, c.conn.resets = now, 0
 	}
+	c.back.left--
 	if c.conn.resets++; c.conn.resets > c.meter.options.ResetsMax {
 		c.fail(Resets)
 	}
@@ -293,7 +296,7 @@ func (c incoming) data(f frame, part []byte) {
 }
 
 // came counts a message that is complete.
-func (c incoming) came() { c.pace.earn(updatesPerMessage, c.meter.options.UpdatesBurst) }
+func (c incoming) came() { c.updates.earn(updatesPerMessage, c.meter.options.UpdatesBurst) }
 
 // whole returns how long the message is that part begins with, if all of it is there; 0 if not.
 func whole(part []byte) int {
@@ -330,7 +333,7 @@ type outgoing struct{ *conn }
 
 func (outgoing) begin(frame) {}
 
-func (c outgoing) data(_ frame, part []byte) { c.pace.sent(len(part), c.meter.options.UpdatesBurst) }
+func (c outgoing) data(_ frame, part []byte) { c.updates.sent(len(part), c.meter.options.UpdatesBurst) }
 
 func (c outgoing) end(f frame) {
 	if !f.ends() {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -43,10 +44,12 @@ func (s *scripted) Write(p []byte) (int, error) { return s.wrote.Write(p) }
 
 func (s *scripted) Close() error { s.closed = true; return nil }
 
-// How often the clients of these tests may open their windows.
+// How often the clients of these tests may open their windows, and take calls back.
 const (
 	updatesBurst = 10
 	updateEvery  = time.Minute
+	resetsBurst  = 20
+	resetEvery   = time.Minute
 )
 
 // rig is a watched connection.
@@ -63,8 +66,8 @@ type rig struct {
 func newRig(pieces ...int) *rig {
 	r := &rig{inner: &scripted{pieces: pieces}, bytes: share.NewPool(1 << 20), answers: share.NewPool(1 << 20)}
 	r.meter = frames.NewMeter(frames.Options{
-		Bytes: r.bytes, Answers: r.answers, ConnBytesMax: 1 << 18, Deadline: time.Millisecond, ResetsMax: 100, ResetsWindow: time.Hour, StreamBytes: 100,
-		UpdatesBurst: updatesBurst, UpdateEvery: updateEvery,
+		Bytes: r.bytes, Answers: r.answers, ConnBytesMax: 1 << 18, Deadline: time.Millisecond, ResetsMax: 100, ResetsWindow: 24 * time.Hour, StreamBytes: 100,
+		ResetsBurst: resetsBurst, ResetEvery: resetEvery, UpdatesBurst: updatesBurst, UpdateEvery: updateEvery,
 	})
 	r.inner.sent.WriteString(http2.ClientPreface)
 	r.Framer = http2.NewFramer(&r.inner.sent, nil)
@@ -213,13 +216,15 @@ func TestAConnectionThatPinsTooMuchIsClosed(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(1 << 10)
-			tc.client(r)
-			r.read()
-			if !r.inner.closed || r.meter.Closed(tc.cause) != 1 || r.bytes.Used() != 0 {
-				t.Errorf("closed %v, %d for %v, %d bytes count; want it closed once, and none",
-					r.inner.closed, r.meter.Closed(tc.cause), tc.cause, r.bytes.Used())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(1 << 10)
+				tc.client(r)
+				r.read()
+				if !r.inner.closed || r.meter.Closed(tc.cause) != 1 || r.bytes.Used() != 0 {
+					t.Errorf("closed %v, %d for %v, %d bytes count; want it closed once, and none",
+						r.inner.closed, r.meter.Closed(tc.cause), tc.cause, r.bytes.Used())
+				}
+			})
 		})
 	}
 }

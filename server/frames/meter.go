@@ -27,6 +27,9 @@ type Options struct {
 	// ResetsMax is how many calls a client may take back within ResetsWindow.
 	ResetsMax    int
 	ResetsWindow time.Duration
+	// ResetsBurst is how many calls a client may take back at once on one connection, and ResetEvery how often one more.
+	ResetsBurst int
+	ResetEvery  time.Duration
 	// UpdatesBurst is how many window updates may come at once that follow from nothing, and UpdateEvery how often one more.
 	UpdatesBurst int
 	UpdateEvery  time.Duration
@@ -70,7 +73,8 @@ func NewMeter(o Options) *Meter { return &Meter{options: o, conns: map[*conn]str
 // Closed returns how many connections were closed for a cause.
 func (m *Meter) Closed(c Cause) int64 { return m.closed[c].Load() }
 
-// Rests returns how often a connection was not read for a while, because its client opened its windows too often.
+// Rests returns how often a connection was not read for a while, because its client opened its windows, or took back calls, too
+// often.
 func (m *Meter) Rests() int64 { return m.rests.Load() }
 
 // Conn is a connection whose client can be told to leave it.

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // opens opens the client's windows by a byte, so many times.
@@ -13,8 +15,17 @@ func (r *rig) opens(times int) {
 	}
 }
 
-// TestWindowsThatAreOpenedTooOftenAreReadSlowly counts the time that it takes to read what a client sent.
-func TestWindowsThatAreOpenedTooOftenAreReadSlowly(t *testing.T) {
+// takesBack begins calls and takes them back, so many.
+func (r *rig) takesBack(first, calls int) {
+	for i := range calls {
+		id := uint32(2*(first+i) + 1)
+		r.call(id)
+		_ = r.WriteRSTStream(id, http2.ErrCodeCancel)
+	}
+}
+
+// TestWhatIsSentTooOftenIsReadSlowly counts the time that it takes to read what a client sent.
+func TestWhatIsSentTooOftenIsReadSlowly(t *testing.T) {
 	tests := map[string]struct {
 		client func(r *rig)
 		passed time.Duration
@@ -61,6 +72,23 @@ func TestWindowsThatAreOpenedTooOftenAreReadSlowly(t *testing.T) {
 				r.read()
 			}
 		}, 20 * updateEvery},
+		"as many calls taken back as may be at once": {func(r *rig) { r.takesBack(1, resetsBurst) }, 0},
+		"more calls taken back than may be at once":  {func(r *rig) { r.takesBack(1, resetsBurst+40) }, 40 * resetEvery},
+		"calls taken back after a time in which none were": {func(r *rig) {
+			r.takesBack(1, resetsBurst)
+			r.read()
+			<-time.After(3 * resetEvery)
+			r.takesBack(1+resetsBurst, 5)
+		}, 5 * resetEvery},
+		"calls that end, each with a word of the server": {func(r *rig) {
+			for id := uint32(3); id < 3+8*resetsBurst; id += 2 {
+				r.call(id)
+				r.send(id, true, framed(10))
+				r.read()
+				_ = r.server.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte("h"), EndHeaders: true, EndStream: true})
+				_ = r.WriteRSTStream(id, http2.ErrCodeNo)
+			}
+		}, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

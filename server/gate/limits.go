@@ -31,6 +31,8 @@ const (
 	begunCallBytes        = 4 << 10 // so that a client may begin all calls of a connection before it sends the first
 	resetsMax             = 10_000
 	resetsWindow          = 10 * time.Second
+	resetsBurst           = 512
+	resetEvery            = 250 * time.Microsecond
 	updatesBurst          = 10_000
 	updateEvery           = time.Millisecond
 )
@@ -102,7 +104,7 @@ func NewRooms(l Limits) (*Rooms, error) {
 func (r *Rooms) Meter(deadline time.Duration) *frames.Meter {
 	return frames.NewMeter(frames.Options{
 		Bytes: r.Intake, Answers: r.Answers, ConnBytesMax: connIntakeBytesMax, Callers: r.Callers, Deadline: deadline,
-		ResetsMax: resetsMax, ResetsWindow: resetsWindow, StreamBytes: begunCallBytes,
+		ResetsMax: resetsMax, ResetsWindow: resetsWindow, ResetsBurst: resetsBurst, ResetEvery: resetEvery, StreamBytes: begunCallBytes,
 		UpdatesBurst: updatesBurst, UpdateEvery: updateEvery,
 	})
 }
@@ -225,6 +227,6 @@ func (r *Rooms) Register(registry prometheus.Registerer, meter *frames.Meter) er
 		}
 	}
 	return counter("tenure_server_connections_rested_total",
-		"How often a connection of gRPC was not read for a while, because its client opened its windows too often.",
+		"How often a connection of gRPC was not read for a while, because its client opened its windows, or took back calls, too often.",
 		nil, func() float64 { return float64(meter.Rests()) })
 }
