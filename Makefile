@@ -272,7 +272,7 @@ $(ZOOKEEPER): bench/peers/zookeeper/pom.xml | $(BUILD)
 		$(MAVEN_DEPENDENCY_PLUGIN):build-classpath -Dmdep.outputFile=$@
 
 .PHONY: bench-peers
-bench-peers: build $(ZOOKEEPER) ## measure Tenure beside etcd and ZooKeeper in one run, on a quiet machine (50 min); PEERS_FLAGS
+bench-peers: build $(ZOOKEEPER) ## measure Tenure beside etcd and ZooKeeper in one run, on a quiet machine (60 min); PEERS_FLAGS
 	$(GO) build -C bench/peers -o $(BUILD)/etcd go.etcd.io/etcd/server/v3
 	cd bench/peers && $(GO) run . -tenure $(TENURE) -etcd $(BUILD)/etcd -zookeeper "$$(cat $(ZOOKEEPER))" $(PEERS_FLAGS)
 

@@ -22,6 +22,8 @@ type etcdSystem struct {
 
 func (s *etcdSystem) name() string { return s.version }
 
+func (s *etcdSystem) file() string { return s.program }
+
 func (s *etcdSystem) start(ctx context.Context, dir string, members int) (cluster, error) {
 	addresses, err := freeAddresses(ctx, 2*members)
 	if err != nil {
@@ -42,18 +44,8 @@ func (s *etcdSystem) start(ctx context.Context, dir string, members int) (cluste
 		}
 		c.members = append(c.members, p)
 	}
-	for i := range members {
-		client, dialErr := c.dial(i)
-		if err = dialErr; err == nil {
-			err = await(ctx, c.members, func(ctx context.Context) error {
-				_, failed := client.Put(ctx, "bench/started", "")
-				return failed
-			})
-			err = errors.Join(err, client.Close())
-		}
-		if err != nil {
-			return nil, errors.Join(err, stopAll(c.members))
-		}
+	if err = c.awaitWrites(ctx); err != nil {
+		return nil, errors.Join(err, stopAll(c.members))
 	}
 	return c, nil
 }
@@ -63,6 +55,36 @@ type etcdCluster struct {
 	members   []*process
 	addresses []string
 }
+
+// awaitWrites returns when every member has taken a write.
+func (c *etcdCluster) awaitWrites(ctx context.Context) error {
+	for i := range c.members {
+		if err := awaitListener(ctx, c.members, c.addresses[i]); err != nil {
+			return err
+		}
+		client, err := c.dial(i)
+		if err != nil {
+			return err
+		}
+		err = await(ctx, c.members, func(ctx context.Context) error {
+			_, failed := client.Put(ctx, "bench/started", "")
+			return failed
+		})
+		if err = errors.Join(err, client.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *etcdCluster) restart(ctx context.Context) (err error) {
+	if c.members, err = again(ctx, c.members); err != nil {
+		return err
+	}
+	return c.awaitWrites(ctx)
+}
+
+func (*etcdCluster) fill() error { return nil }
 
 func (c *etcdCluster) processes() []*process { return c.members }
 

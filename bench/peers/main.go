@@ -39,9 +39,10 @@ type options struct {
 	rounds       int      // how often each cell is measured
 	duration     time.Duration
 	warmup       time.Duration
-	foreignMax   float64 // part of the machine that others may take
-	tries        int     // how often a cell is measured until they took less
-	dir          string  // where data directories are made; decides the disk
+	idle         time.Duration // in which nothing happens
+	foreignMax   float64       // part of the machine that others may take
+	tries        int           // how often a cell is measured until they took less
+	dir          string        // where data directories are made; decides the disk
 }
 
 func main() {
@@ -62,12 +63,12 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{options: o, systems: o.systems(ctx), progress: progress, samples: make(map[key][]sample)}
+	b := &bench{options: o, systems: o.systems(ctx), progress: progress, samples: make(map[key][]sample), lives: make(map[key][]life)}
 	if len(b.systems) == 0 {
 		return errors.New("no system to measure: give -tenure, -etcd or -zookeeper")
 	}
 	begin := time.Now()
-	if err = b.measureAll(ctx); err != nil && len(b.samples) == 0 {
+	if err = b.measureAll(ctx); err != nil && len(b.samples)+len(b.lives) == 0 {
 		return err
 	}
 	return errors.Join(err, b.report(out, begin))
@@ -98,6 +99,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	f.IntVar(&o.rounds, "rounds", 3, "how often each cell is measured")
 	f.DurationVar(&o.duration, "duration", 5*time.Second, "measured time of a cell")
 	f.DurationVar(&o.warmup, "warmup", time.Second, "time before it that does not count")
+	f.DurationVar(&o.idle, "idle", 20*time.Second, "measured time in which nothing happens, for life")
 	f.Float64Var(&o.foreignMax, "foreign-max", 0.1, "part of the machine that others may take; above it a cell is measured again")
 	f.IntVar(&o.tries, "tries", 5, "how often a cell is measured at most until others take less")
 	f.StringVar(&o.dir, "dir", os.TempDir(), "where data directories are made; decides the disk")
@@ -107,8 +109,8 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	if f.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	if o.rounds < 1 || o.tries < 1 || o.duration <= 0 || o.warmup < 0 {
-		return options{}, errors.New("-rounds, -tries and -duration must be above zero, -warmup not below")
+	if o.rounds < 1 || o.tries < 1 || o.duration <= 0 || o.idle <= 0 || o.warmup < 0 {
+		return options{}, errors.New("-rounds, -tries, -duration and -idle must be above zero, -warmup not below")
 	}
 	return o, nil
 }

@@ -37,6 +37,7 @@ type bench struct {
 	systems  []system
 	progress io.Writer
 	samples  map[key][]sample
+	lives    map[key][]life
 }
 
 func (b *bench) say(format string, args ...any) { _, _ = fmt.Fprintf(b.progress, format, args...) }
@@ -48,7 +49,14 @@ func (b *bench) measureAll(ctx context.Context) (failed error) {
 		for _, members := range b.members {
 			for i := range b.systems {
 				s := b.systems[(i+round)%len(b.systems)] // Nobody is always first.
-				if err := b.measureSystem(ctx, round, s, members); err != nil {
+				var err error
+				if slices.Contains(b.work, workLife) {
+					err = b.measureLife(ctx, round, s, members)
+				}
+				if slices.ContainsFunc(b.work, func(w string) bool { return w != workLife }) {
+					err = errors.Join(err, b.measureSystem(ctx, round, s, members))
+				}
+				if err != nil {
 					failed = errors.Join(failed, fmt.Errorf("%s with %d members: %w", s.name(), members, err))
 				}
 				if ctx.Err() != nil {
@@ -71,7 +79,13 @@ func (b *bench) measureSystem(ctx context.Context, round int, s system, members 
 		return err
 	}
 	defer func() { err = errors.Join(err, stopAll(c.processes())) }()
+	if err = c.fill(); err != nil {
+		return err
+	}
 	for _, work := range b.work {
+		if work == workLife {
+			continue
+		}
 		for _, callers := range b.callers {
 			k := key{work: work, members: members, callers: callers, system: s.name()}
 			got, err := b.measureQuietly(ctx, c, k)

@@ -53,18 +53,27 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestATableComparesWithTheBestOther(t *testing.T) {
 	b := &bench{
-		options: options{work: []string{workPut}, members: []int{1}, callers: []int{64}, rounds: 2},
+		options: options{work: []string{workPut, workLife}, members: []int{1}, callers: []int{64}, rounds: 2},
 		systems: []system{&tenureSystem{version: "Tenure 1"}, &etcdSystem{version: "etcd 2"}, &zookeeperSystem{}},
 		samples: map[key][]sample{
 			{work: workPut, members: 1, callers: 64, system: "Tenure 1"}: {{rate: 300}, {rate: 150}, {rate: 200}},
 			{work: workPut, members: 1, callers: 64, system: "etcd 2"}:   {{rate: 100}},
+		},
+		lives: map[key][]life{
+			{work: workLife, members: 1, system: "etcd 2"}: {{start: time.Second, restart: 2 * time.Second, idle: 0.005, memory: 30 << 20}, {start: 3 * time.Second}},
 		},
 	}
 	var out strings.Builder
 	if err := b.report(&out, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "| 64 | 200 (150–300) | 0.00 | 0 | 0 % | 100 (100–100) | 0.00 | 0 | 0 % | - | - | - | - | 2.00 |"; !strings.Contains(out.String(), want) {
-		t.Errorf("got\n%s\nwant a line %s", out.String(), want)
+	for _, want := range []string{
+		"| 64 | 200 (150–300) | 0.00 | 0 | 0 % | 100 (100–100) | 0.00 | 0 | 0 % | - | - | - | - | 2.00 |",
+		"| Tenure 1 | - | - | - | - | - | - |",
+		"| etcd 2 | 1000 (1000–3000) | 0 (0–2000) | 0.00 (0.00–0.50) | 0 | - | 0 % |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwant a line %s", out.String(), want)
+		}
 	}
 }

@@ -16,6 +16,7 @@ var headings = map[string]string{
 	workLock:           "Acquire and release of a lock that nobody else wants, by stubs on 16 connections",
 	workLockByLibrary:  "Acquire and release of a lock that nobody else wants, by the library of one process",
 	workHandover:       "Hand-overs of one lock between all callers, by stubs on 16 connections",
+	workLife:           "Start of a cluster until every member has taken a write, and what it takes while nothing happens",
 	workHandoverByLibs: "Hand-overs of one lock between all callers, by the library of one process",
 }
 
@@ -26,6 +27,10 @@ func (b *bench) report(out io.Writer, begin time.Time) error {
 		begin.UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(), b.rounds, b.duration)
 	for _, members := range b.members {
 		for _, work := range b.work {
+			if work == workLife {
+				b.lifeTable(&text, members)
+				continue
+			}
 			b.table(&text, work, members)
 		}
 	}
@@ -49,8 +54,7 @@ func (b *bench) table(out *strings.Builder, work string, members int) {
 				continue
 			}
 			rates[i] = median(samples, func(s sample) float64 { return s.rate })
-			low, high := bounds(samples, func(s sample) float64 { return s.rate })
-			fmt.Fprintf(out, " %.0f (%.0f–%.0f) | %.2f | %.0f | %.0f %% |", rates[i], low, high,
+			fmt.Fprintf(out, " %s | %.2f | %.0f | %.0f %% |", spread("%.0f", samples, func(s sample) float64 { return s.rate }),
 				median(samples, func(s sample) float64 { return ms(s.p99) }), median(samples, func(s sample) float64 { return us(s.cpu) }),
 				100*median(samples, func(s sample) float64 { return s.foreign }))
 		}
@@ -67,17 +71,17 @@ func ratio(rates []float64) string {
 }
 
 // median returns the middle figure; of an even number the lower one in the middle.
-func median(samples []sample, figure func(sample) float64) float64 {
+func median[S any](samples []S, figure func(S) float64) float64 {
 	all := figures(samples, figure)
 	return all[(len(all)-1)/2]
 }
 
-func bounds(samples []sample, figure func(sample) float64) (low, high float64) {
+func bounds[S any](samples []S, figure func(S) float64) (low, high float64) {
 	all := figures(samples, figure)
 	return all[0], all[len(all)-1]
 }
 
-func figures(samples []sample, figure func(sample) float64) []float64 {
+func figures[S any](samples []S, figure func(S) float64) []float64 {
 	all := make([]float64, 0, len(samples))
 	for _, s := range samples {
 		all = append(all, figure(s))

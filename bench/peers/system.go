@@ -18,10 +18,11 @@ const (
 	workLockByLibrary  = "lock-library"     // the same by the library
 	workHandover       = "handover"         // one lock goes round all callers
 	workHandoverByLibs = "handover-library" // the same by the library
+	workLife           = "life"             // start, start again, and nothing to do
 )
 
 func workNames() []string {
-	return []string{workPut, workPutByLibrary, workLock, workLockByLibrary, workHandover, workHandoverByLibs}
+	return []string{workPut, workPutByLibrary, workLock, workLockByLibrary, workHandover, workHandoverByLibs, workLife}
 }
 
 const (
@@ -32,13 +33,15 @@ const (
 	// startWait is how long a cluster may take until it takes writes.
 	startWait = 60 * time.Second
 	// retryPause is the pause between two attempts to reach a cluster that starts.
-	retryPause = 50 * time.Millisecond
+	retryPause = 5 * time.Millisecond
 )
 
 // system is a coordination service.
 type system interface {
 	// name has its version, too.
 	name() string
+	// file is the program; empty if it is not one file.
+	file() string
 	// start starts a cluster on empty directories below dir, and returns when it takes writes.
 	start(ctx context.Context, dir string, members int) (cluster, error)
 }
@@ -47,6 +50,10 @@ type system interface {
 type cluster interface {
 	// processes are those of all members.
 	processes() []*process
+	// restart starts members that were all stopped, and returns when they take writes.
+	restart(ctx context.Context) error
+	// fill makes the keys that callers expect.
+	fill() error
 	// open makes ready what the callers of a cell need.
 	open(ctx context.Context, work string, callers int) (*cell, error)
 }
@@ -101,6 +108,17 @@ func await(ctx context.Context, processes []*process, try func(ctx context.Conte
 		case <-time.After(retryPause):
 		}
 	}
+}
+
+// awaitListener returns when something listens on an address. A library that finds nobody there pauses for a second.
+func awaitListener(ctx context.Context, processes []*process, address string) error {
+	return await(ctx, processes, func(ctx context.Context) error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
 }
 
 // keyOf is the key that a caller uses for its n-th operation.

@@ -21,6 +21,9 @@ import (
 // sessionTTL outlives every cell, so that sessions of stubs need no renewals.
 const sessionTTL = 10 * time.Minute
 
+// addressesFile is where a member writes on which addresses it listens, in its data directory.
+const addressesFile = "addresses.json"
+
 // tenureSystem is Tenure.
 type tenureSystem struct {
 	program string
@@ -28,6 +31,8 @@ type tenureSystem struct {
 }
 
 func (s *tenureSystem) name() string { return s.version }
+
+func (s *tenureSystem) file() string { return s.program }
 
 func (s *tenureSystem) start(ctx context.Context, dir string, members int) (cluster, error) {
 	peers, err := freeAddresses(ctx, members)
@@ -49,15 +54,9 @@ func (s *tenureSystem) start(ctx context.Context, dir string, members int) (clus
 		if startErr != nil {
 			return nil, errors.Join(startErr, stopAll(c.members))
 		}
-		c.members = append(c.members, p)
+		c.members, c.data = append(c.members, p), append(c.data, data)
 	}
-	for i := range members {
-		err = errors.Join(err, await(ctx, c.members, func(context.Context) error { return c.readAddress(filepath.Join(dir, fmt.Sprintf("m%d", i))) }))
-	}
-	if err == nil {
-		err = c.awaitWrites(ctx)
-	}
-	if err != nil {
+	if err = c.awaitWrites(ctx); err != nil {
 		return nil, errors.Join(err, stopAll(c.members))
 	}
 	return c, nil
@@ -66,14 +65,29 @@ func (s *tenureSystem) start(ctx context.Context, dir string, members int) (clus
 // tenureCluster is a cluster of Tenure.
 type tenureCluster struct {
 	members   []*process
+	data      []string // their directories
 	addresses []string
 }
+
+func (c *tenureCluster) restart(ctx context.Context) (err error) {
+	for _, data := range c.data {
+		if err = os.Remove(filepath.Join(data, addressesFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if c.members, err = again(ctx, c.members); err != nil {
+		return err
+	}
+	return c.awaitWrites(ctx)
+}
+
+func (*tenureCluster) fill() error { return nil }
 
 func (c *tenureCluster) processes() []*process { return c.members }
 
 // readAddress adds the address of a member, which it writes into its data directory.
 func (c *tenureCluster) readAddress(data string) error {
-	text, err := os.ReadFile(filepath.Join(data, "addresses.json"))
+	text, err := os.ReadFile(filepath.Join(data, addressesFile))
 	if err != nil {
 		return err
 	}
@@ -90,7 +104,14 @@ func (c *tenureCluster) readAddress(data string) error {
 	return nil
 }
 
+// awaitWrites returns when every member has taken a write.
 func (c *tenureCluster) awaitWrites(ctx context.Context) error {
+	c.addresses = nil
+	for _, data := range c.data {
+		if err := await(ctx, c.members, func(context.Context) error { return c.readAddress(data) }); err != nil {
+			return err
+		}
+	}
 	stubs, err := c.dial(len(c.addresses))
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ func (s *zookeeperSystem) name() string {
 	return "ZooKeeper"
 }
 
+func (*zookeeperSystem) file() string { return "" }
+
 func (s *zookeeperSystem) start(ctx context.Context, dir string, members int) (cluster, error) {
 	addresses, err := freeAddresses(ctx, 3*members)
 	if err != nil {
@@ -71,7 +73,7 @@ func (s *zookeeperSystem) start(ctx context.Context, dir string, members int) (c
 		}
 		c.members = append(c.members, p)
 	}
-	if err = c.fill(ctx); err != nil {
+	if err = c.awaitWrites(ctx); err != nil {
 		return nil, errors.Join(err, stopAll(c.members))
 	}
 	return c, nil
@@ -96,9 +98,19 @@ func (c *zookeeperCluster) dial(i int) (*zk.Conn, error) {
 	return conn, err
 }
 
-// fill waits until every member takes writes, and creates the keys, since a put in ZooKeeper is of a node that is there.
-func (c *zookeeperCluster) fill(ctx context.Context) error {
+func (c *zookeeperCluster) restart(ctx context.Context) (err error) {
+	if c.members, err = again(ctx, c.members); err != nil {
+		return err
+	}
+	return c.awaitWrites(ctx)
+}
+
+// awaitWrites returns when every member has taken a write.
+func (c *zookeeperCluster) awaitWrites(ctx context.Context) error {
 	for i := range c.addresses {
+		if err := awaitListener(ctx, c.members, c.addresses[i]); err != nil {
+			return err
+		}
 		conn, err := c.dial(i)
 		if err != nil {
 			return err
@@ -110,9 +122,6 @@ func (c *zookeeperCluster) fill(ctx context.Context) error {
 			}
 			return failed
 		})
-		if err == nil && i == 0 {
-			err = createAll(conn)
-		}
 		conn.Close()
 		if err != nil {
 			return err
@@ -121,7 +130,13 @@ func (c *zookeeperCluster) fill(ctx context.Context) error {
 	return nil
 }
 
-func createAll(conn *zk.Conn) error {
+// fill creates the keys, since a put in ZooKeeper is of a node that is there.
+func (c *zookeeperCluster) fill() error {
+	conn, err := c.dial(0)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
 	const some = 500
 	for from := 0; from < keys; from += some {
 		var requests []any

@@ -35,7 +35,7 @@ func abuseCredits(ctx context.Context, a *attacker) error {
 		}
 		all.Go(func() {
 			l, err := openLine(ctx, conn)
-			for round := range uint64(a.count(2, 200)) {
+			for round := range uint64(a.count(2, 8)) {
 				if err != nil || a.over() {
 					break
 				}
@@ -74,7 +74,7 @@ func (a *attacker) creditRound(l hostileLine, above uint64) error {
 	if err := l.Send(request); err != nil {
 		return err
 	}
-	for n := range uint64(a.count(20, 250)) { // 4 000 numbers each: a million in the long form.
+	for n := range uint64(20) { // 4 000 numbers each: with all lines of the long form a million.
 		flood := &tenurev1.LineRequest{}
 		for m := range uint64(4000) {
 			number := math.MaxUint64 - n*4000 - m

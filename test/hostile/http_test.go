@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -16,7 +17,7 @@ import (
 func restAttacks() []attack {
 	return []attack{
 		{entry: "HTTP", name: "REST: what never ends", attack: neverEndREST, pins: func(long bool) int { return intakeMiB + neverEnding(long)*openKiB>>10 }},
-		{entry: "HTTP", name: "REST: waits that hang up", attack: waitREST, after: nothingStays, pins: func(long bool) int {
+		{entry: "HTTP", name: "REST: waits that hang up", attack: waitREST, alike: waitAndReadREST, after: nothingStays, pins: func(long bool) int {
 			return restWaits(long) * consulWaitKiB >> 10
 		}},
 		{entry: "HTTP", name: "REST: answers that are never read", attack: unreadREST, prepare: putMuch, after: nothingStays, pins: func(long bool) int {
@@ -153,6 +154,26 @@ func (a *attacker) openREST(client *http.Client) (string, error) {
 
 // waitREST has requests of every kind wait that can, and hangs up, several times over, and leaves some that wait.
 func waitREST(ctx context.Context, a *attacker) error {
+	const rounds = 3
+	return a.waitREST(ctx, rounds, func(round int, conn net.Conn) {
+		if round == rounds-1 {
+			a.keep(conn)
+			return
+		}
+		_ = conn.Close() // As a client does that has had enough.
+	})
+}
+
+// waitAndReadREST has as many waits in the end, by clients that read what they are told.
+func waitAndReadREST(ctx context.Context, a *attacker) error {
+	return a.waitREST(ctx, 1, func(_ int, conn net.Conn) {
+		a.keep(conn)
+		go func() { _, _ = io.Copy(io.Discard, conn) }() // It ends with the connection.
+	})
+}
+
+// waitREST makes many requests that wait, so many times over, and leaves to do what becomes of each one.
+func (a *attacker) waitREST(ctx context.Context, rounds int, do func(round int, conn net.Conn)) error {
 	client := a.web()
 	defer client.CloseIdleConnections()
 	holder, err := a.openREST(client)
@@ -174,7 +195,7 @@ func waitREST(ctx context.Context, a *attacker) error {
 		return err
 	}
 	a.statusOf("the lock that all wait for", held)
-	for round := range 3 {
+	for round := range rounds {
 		for i := range restWaits(a.Long) {
 			who := fmt.Sprintf(`{"sessionId":"%s","options":{"owner":"%d/%d"}`, waiter, round, i)
 			request := []string{
@@ -186,11 +207,7 @@ func waitREST(ctx context.Context, a *attacker) error {
 			if err != nil {
 				continue // There is no room for another one.
 			}
-			if round == 2 {
-				a.keep(conn)
-				continue
-			}
-			_ = conn.Close() // As a client does that has had enough.
+			do(round, conn)
 		}
 	}
 	return nil
