@@ -104,6 +104,28 @@ func TestRenewalsMoveToTheNextLeaderAtOnce(t *testing.T) {
 	}
 }
 
+// TestARenewalThatNobodyDecidesIsRefused waits out the patience, after a time in which nothing waited, so that nothing was looked at.
+func TestARenewalThatNobodyDecidesIsRefused(t *testing.T) {
+	for name, silent := range map[string]bool{"a leader that says nothing": true, "no leader": false} {
+		t.Run(name, func(t *testing.T) {
+			rig := newRelayRig(t)
+			if silent {
+				rig.member(2, &renewalLeader{silent: true})
+				rig.node.elect(2, 5)
+				rig.awaitWay(2)
+			}
+			select {
+			case refused := <-rig.renew():
+				if refused == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+					t.Error("renewed, want that it is refused")
+				}
+			case <-time.After(patienceOfTests):
+				t.Error("no verdict, want that it is refused")
+			}
+		})
+	}
+}
+
 // TestACallGoesToWhereTheLeaderIsNow moves the leader to another address in the same term.
 func TestACallGoesToWhereTheLeaderIsNow(t *testing.T) {
 	rig := newRelayRig(t)
