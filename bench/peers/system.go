@@ -110,7 +110,8 @@ func await(ctx context.Context, processes []*process, try func(ctx context.Conte
 	}
 }
 
-// awaitListener returns when something listens on an address. A library that finds nobody there pauses for a second.
+// awaitListener returns when something listens on an address. The libraries wait for a second after a connection was refused, which is not to
+// count.
 func awaitListener(ctx context.Context, processes []*process, address string) error {
 	return await(ctx, processes, func(ctx context.Context) error {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)

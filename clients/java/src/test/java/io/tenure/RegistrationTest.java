@@ -115,7 +115,7 @@ final class RegistrationTest extends WithFakeMember {
     });
     caller.start();
     StreamObserver<RegisterNodeResponse> written = next(registers);
-    caller.interrupt(); // Not before: what was not sent yet is not sent any more.
+    caller.interrupt(); // Before it is sent, an interrupt drops the request.
     assertEquals(ErrorKind.CANCELLED, get(kind));
     assertTrue(get(flag));
     answer(written);
