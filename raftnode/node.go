@@ -229,6 +229,10 @@ func changeMembers(n *Node) {
 		Consensus: n, Member: n.identity.MemberID, Logger: n.log, Tick: n.o.Tick, ElectionTicks: n.o.ElectionTicks,
 		ManualPromotion: n.o.Membership.ManualPromotion, VersionMax: n.o.versionMax,
 		Confs: n.confs, Peers: &n.peers,
+		Connected: func(id uint64) bool {
+			ways := n.self.Ways()
+			return ways == nil || ways[id].Connected // Without a transport of its own nothing is known.
+		},
 		View: n.view.Both, MayPropose: n.view.MayPropose, Explain: n.view.Explain, Post: n.mail.put, Done: n.done,
 	})
 }

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server"
 )
 
 // addMember asks for a join token until the cluster version is raised.
@@ -117,4 +119,47 @@ func TestRequestsForJoinTokensAreChecked(t *testing.T) {
 	}
 	_, err := m.ReplaceMember(t.Context(), &tenurev1.ReplaceMemberRequest{Name: "b"})
 	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+}
+
+// TestALearnerThatHasStoppedIsNotPromoted promotes a learner that had all a moment ago, and whose connection is lost: it would be the second of two voters.
+func TestALearnerThatHasStoppedIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	slowly := func(c *server.Config) { c.Tick = 2 * clusterTick }
+	leader := startCluster(t, 1, slowly).members[0]
+	joins, err := addMember(t, leader, &tenurev1.AddMemberRequest{Name: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	learner := startMember(t, slowly, func(c *server.Config) {
+		c.Name, c.Join, c.JoinToken, c.StayLearner = "d", []string{leader.at.Peer}, joins.GetJoinToken(), true
+	})
+	listed := func() *tenurev1.Member {
+		t.Helper()
+		all, failed := leader.ListMembers(t.Context(), &tenurev1.ListMembersRequest{})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		for _, m := range all.GetMembers() {
+			if m.GetName() == "d" {
+				return m
+			}
+		}
+		return &tenurev1.Member{}
+	}
+	await(t, "the learner has all", func() bool {
+		d := listed()
+		return d.GetReachable() && d.Lag != nil && d.GetLag() == 0
+	})
+	learner.stop()
+	await(t, "the connection to the learner is lost", func() bool { return !listed().GetReachable() })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err = leader.PromoteMember(ctx, &tenurev1.PromoteMemberRequest{MemberId: listed().GetId()})
+	wantError(t, err, codes.FailedPrecondition, "MEMBERSHIP_REFUSED")
+	if said := status.Convert(err).Message(); !strings.Contains(said, "cannot be reached") {
+		t.Errorf("got %q, want that it cannot be reached", said)
+	}
+	if _, err = leader.Put(ctx, &tenurev1.PutRequest{Key: "k", Content: text("v")}); err != nil {
+		t.Errorf("a write after it: %v", err)
+	}
 }

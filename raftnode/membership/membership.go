@@ -69,6 +69,8 @@ type Options struct {
 	// Confs replicates what raft has to know, Peers is what this member sees of the others while it leads.
 	Confs *ConfChanges
 	Peers *Peers
+	// Connected reports whether messages to a member have a way, as far as this one knows.
+	Connected func(id uint64) bool
 	// View returns who leads, and the highest index known to be committed.
 	View func() (lead core.Leadership, commit uint64)
 	// MayPropose returns why nothing can be proposed here now, nil if it can.
@@ -321,7 +323,7 @@ func (c *Changes) transfer(ctx context.Context, id uint64) error {
 func (c *Changes) successor(voters []uint64, id uint64) (*Peer, error) {
 	var found *Peer
 	for _, p := range c.o.Peers.List() {
-		if p.Self || !p.Reachable || !slices.Contains(voters, p.ID) {
+		if p.Self || !slices.Contains(voters, p.ID) || !c.reachable(&p) {
 			continue
 		}
 		if p.ID == id || id == 0 && (found == nil || p.Match > found.Match) {
@@ -364,12 +366,18 @@ func without(ids []uint64, id uint64) []uint64 {
 	return slices.DeleteFunc(slices.Clone(ids), func(x uint64) bool { return x == id })
 }
 
+// reachable reports whether a member can be reached, of which a tick saw p, or nothing. One that has just stopped was heard of a moment ago, but its
+// connection is lost.
+func (c *Changes) reachable(p *Peer) bool {
+	return p != nil && p.Reachable && (p.Self || c.o.Connected(p.ID))
+}
+
 // checkQuorum refuses voters of which too few can be reached.
 func (c *Changes) checkQuorum(voters []uint64) error {
 	reachable := 0
 	var missing []string
 	for _, id := range voters {
-		if p := c.o.Peers.Of(id); p != nil && p.Reachable {
+		if c.reachable(c.o.Peers.Of(id)) {
 			reachable++
 		} else {
 			missing = append(missing, fmt.Sprintf("%x", id))
@@ -386,7 +394,7 @@ func (c *Changes) checkQuorum(voters []uint64) error {
 func (c *Changes) caughtUp(id uint64) error {
 	p := c.o.Peers.Of(id)
 	switch {
-	case p == nil || !p.Reachable:
+	case !c.reachable(p):
 		return fmt.Errorf("%w: %x cannot be reached", ErrNotCaughtUp, id)
 	case !p.Replicating:
 		return fmt.Errorf("%w: %x is receiving a snapshot", ErrNotCaughtUp, id)
