@@ -111,13 +111,15 @@ func (a *attacker) tooManyWatches(l hostileLine, above uint64) error {
 		}})
 		end.Cancels = append(end.Cancels, above+n+1)
 	}
-	beyond := &tenurev1.LineRequest{}
+	beyond, endBeyond := &tenurev1.LineRequest{}, &tenurev1.LineRequest{}
 	for n := range uint64(more) {
 		beyond.Calls = append(beyond.Calls, &tenurev1.LineCall{Number: above + most + n + 1, Request: &tenurev1.LineCall_Observe{
 			Observe: &tenurev1.ObserveRequest{Key: "hostile/none"},
 		}})
+		// It was taken if one of the first was refused, for its caller's share.
+		endBeyond.Cancels = append(endBeyond.Cancels, above+most+n+1)
 	}
-	for _, m := range []*tenurev1.LineRequest{request, beyond, end} {
+	for _, m := range []*tenurev1.LineRequest{request, beyond, end, endBeyond} {
 		if err := l.Send(m); err != nil {
 			return err
 		}
