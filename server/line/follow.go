@@ -15,6 +15,8 @@ type followed struct {
 	call *call
 	// free says that the call needs no credit.
 	free bool
+	// begun says that it has come to its first part.
+	begun bool
 	// last is where the last part stands in the outbox.
 	last uint64
 }
@@ -32,7 +34,25 @@ func (l *line) follow(c *call) {
 	if !l.out.end(c, a) {
 		l.options.Gate.Cut(l.stream.Context())
 	}
+	l.leave(c)
 	l.out.send()
+}
+
+// leave says that a call has come to its first part, or has ended.
+func (l *line) leave(c *call) {
+	l.mu.Lock()
+	t := c.turn
+	c.turn = nil
+	l.mu.Unlock()
+	t.leaveGoing()
+}
+
+// begin notes that the call has come to its first part.
+func (f *followed) begin() {
+	if !f.begun {
+		f.begun = true
+		f.line.leave(f.call)
+	}
 }
 
 // settle says that the request of a call is not needed any more.
@@ -53,6 +73,7 @@ type encoded interface{ Encoded() []byte }
 // else.
 func (f *followed) Send(ctx context.Context, m any) error {
 	l, c := f.line, f.call
+	f.begin()
 	counts := true
 	switch {
 	case f.free:
@@ -86,6 +107,7 @@ func (f *followed) Ready() bool {
 
 // Await waits until Ready does, or ctx ends.
 func (f *followed) Await(ctx context.Context) error {
+	f.begin()
 	for !f.Ready() {
 		if !f.free {
 			if err := f.call.credit.await(ctx); err != nil {
@@ -107,6 +129,7 @@ func (f *followed) Await(ctx context.Context) error {
 
 // Offer is Send for a message that many calls share, if it needs not wait. It reports whether it was sent, or will be by Flush.
 func (f *followed) Offer(ctx context.Context, m any) bool {
+	f.begin()
 	shared, ok := m.(encoded)
 	if !ok || f.free || ctx.Err() != nil || !f.call.credit.enough() {
 		return false

@@ -25,7 +25,7 @@ type call struct {
 	cancel context.CancelFunc
 	bytes  int
 	credit *credit // of a call with parts
-	turn   *turn   // of the message that it came in
+	turn   *turn   // of the message that it came in; of a call with parts: while that begins or ends it, guarded by the line's mu
 	ended  bool    // its answer was added; guarded by the outbox's mu, and only set of a call with parts
 }
 
@@ -169,14 +169,14 @@ func (l *line) take(message *tenurev1.LineRequest, t *turn) error {
 		}
 	}
 	for _, c := range message.GetCalls() {
+		t.pace(l.stream.Context())
 		if err := l.start(c, t); err != nil {
 			return err
 		}
 	}
 	for _, number := range message.GetCancels() {
-		if c := l.find(number); c != nil {
-			c.cancel()
-		}
+		t.pace(l.stream.Context())
+		l.cancel(number, t)
 	}
 	for _, given := range message.GetCredits() {
 		if c := l.find(given.GetNumber()); c != nil && c.credit != nil {
@@ -191,6 +191,21 @@ func (l *line) find(number uint64) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open[number]
+}
+
+// cancel cancels the call of a number, if it is under way.
+func (l *line) cancel(number uint64, t *turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.open[number]
+	if c == nil {
+		return
+	}
+	if c.credit != nil && t != nil && c.turn != t { // One that is still beginning in another turn has outlasted that.
+		c.turn = t
+		t.joinGoing()
+	}
+	c.cancel()
 }
 
 // credential notes a credential.
@@ -238,6 +253,8 @@ func (l *line) start(asked *tenurev1.LineCall, t *turn) error {
 		l.waits++
 	}
 	if c.verb.follow != nil {
+		c.turn = t
+		t.joinGoing()
 		l.calls.Go(func() { l.follow(c) })
 		return nil
 	}
