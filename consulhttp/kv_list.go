@@ -40,18 +40,31 @@ func (e *keyEndpoints) keyPages(ctx context.Context, r *read, keysOnly bool) (*k
 	if list.GetPageToken() == "" {
 		return out, nil
 	}
+	if e.longs != nil { // At an agent, thousands may wait for their turn.
+		page, out.page = nil, nil
+	}
 	if err = e.beginLong(ctx, r.request); err != nil {
 		return nil, err
 	}
 	oneRevision := false
 	if !out.header.GetFiltered() {
-		snapshot, err := e.keySnapshot(ctx, &tenurev1.WatchRequest{Prefixes: []string{list.GetPrefix()}, Initial: true, KeysOnly: keysOnly}, r.consistency)
+		snapshot, failed := e.keySnapshot(ctx, &tenurev1.WatchRequest{Prefixes: []string{list.GetPrefix()}, Initial: true, KeysOnly: keysOnly}, r.consistency)
 		switch {
-		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
-		case r.consistency != ask.Stale || ctx.Err() != nil || !leaderless(err):
-			return snapshot, err
+		case errorinfo.Reason(failed) == tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
+		case r.consistency != ask.Stale || ctx.Err() != nil || !leaderless(failed):
+			return snapshot, failed
 		default:
 			r.leaderless, oneRevision = true, true
+		}
+	}
+	if page == nil {
+		list.PageToken = ""
+		if page, err = e.kv.List(ctx, list); err != nil {
+			return nil, err
+		}
+		out.header, out.page, list.PageToken = page.GetHeader(), page.GetKvs(), page.GetNextPageToken()
+		if list.GetPageToken() == "" {
+			return out, nil
 		}
 	}
 	out.next = func() ([]*tenurev1.KeyValue, bool, error) {

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"google.golang.org/grpc"
 
@@ -20,12 +23,32 @@ import (
 type vast struct {
 	*island
 	streams atomic.Int64
+
+	mu    sync.Mutex // guards pages
+	pages []weak.Pointer[tenurev1.KeyValue]
+}
+
+// kept returns how many pages are still in memory.
+func (v *vast) kept() (n int) {
+	runtime.GC()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, page := range v.pages {
+		if page.Value() != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Invoke answers a call.
 func (v *vast) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
 	if list, ok := response.(*tenurev1.ListResponse); ok {
 		list.Header, list.NextPageToken = &tenurev1.ResponseHeader{Revision: 7}, "more"
+		list.Kvs = []*tenurev1.KeyValue{{Key: "a", Value: make([]byte, 1000)}}
+		v.mu.Lock()
+		v.pages = append(v.pages, weak.Make(list.GetKvs()[0]))
+		v.mu.Unlock()
 		return nil
 	}
 	return v.island.Invoke(ctx, method, request, response, options...)
@@ -102,6 +125,9 @@ func TestAtAnAgentUnreadAnswersLeaveRoom(t *testing.T) {
 			ask("10.0.0.1:1", int64(min(i+1, 128)))
 		}
 		ask("10.0.0.2:1", 129)
+		if n := m.kept(); n != 0 {
+			t.Errorf("%d answers keep the page that showed that there are more", n)
+		}
 		<-time.After(11 * time.Second)
 		close(read)
 		synctest.Wait()
