@@ -24,7 +24,7 @@ type life struct {
 
 // lifeKey names the lives of one system.
 func lifeKey(members int, s system) key {
-	return key{work: workLife, members: members, system: s.name()}
+	return key{members: members, system: s.name()}
 }
 
 // measureLife starts a cluster, leaves it alone, stops it and starts it again.
@@ -132,8 +132,8 @@ func again(ctx context.Context, ended []*process) ([]*process, error) {
 
 // lifeTable prints what the clusters of so many members take without a caller.
 func (b *bench) lifeTable(out *strings.Builder, members int) {
-	fmt.Fprintf(out, "\n%s; members: %d\n\n| system | start ms | start again ms | idle, %% of a processor | largest member MiB | program MiB | others |\n|---|---:|---:|---:|---:|---:|---:|\n",
-		headings[workLife], members)
+	fmt.Fprintf(out, "\nStart of a cluster until every member has taken a write, and what it takes while nothing happens; members: %d\n\n| system | start ms | start again ms | idle, %% of a processor | largest member MiB | program MiB | others |\n|---|---:|---:|---:|---:|---:|---:|\n",
+		members)
 	for _, s := range b.systems {
 		all := b.lives[lifeKey(members, s)]
 		if len(all) == 0 {

@@ -33,7 +33,8 @@ Flags:
 type options struct {
 	tenure, etcd string   // programs
 	zookeeper    string   // class path
-	work         []string // workloads
+	work         []string // workloads, without life
+	life         bool     // whether clusters without a caller are measured, too
 	members      []int    // members of a cluster
 	callers      []int    // callers at the same time
 	rounds       int      // how often each cell is measured
@@ -106,6 +107,8 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return options{}, err
 	}
+	withoutLife := slices.DeleteFunc(slices.Clone(o.work), func(w string) bool { return w == workLife })
+	o.life, o.work = len(withoutLife) < len(o.work), withoutLife
 	if f.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}

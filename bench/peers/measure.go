@@ -50,10 +50,10 @@ func (b *bench) measureAll(ctx context.Context) (failed error) {
 			for i := range b.systems {
 				s := b.systems[(i+round)%len(b.systems)] // Nobody is always first.
 				var err error
-				if slices.Contains(b.work, workLife) {
+				if b.life {
 					err = b.measureLife(ctx, round, s, members)
 				}
-				if slices.ContainsFunc(b.work, func(w string) bool { return w != workLife }) {
+				if len(b.work) > 0 {
 					err = errors.Join(err, b.measureSystem(ctx, round, s, members))
 				}
 				if err != nil {
@@ -83,9 +83,6 @@ func (b *bench) measureSystem(ctx context.Context, round int, s system, members 
 		return err
 	}
 	for _, work := range b.work {
-		if work == workLife {
-			continue
-		}
 		for _, callers := range b.callers {
 			k := key{work: work, members: members, callers: callers, system: s.name()}
 			got, err := b.measureQuietly(ctx, c, k)

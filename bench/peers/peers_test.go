@@ -53,14 +53,14 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestATableComparesWithTheBestOther(t *testing.T) {
 	b := &bench{
-		options: options{work: []string{workPut, workLife}, members: []int{1}, callers: []int{64}, rounds: 2},
+		options: options{work: []string{workPut}, life: true, members: []int{1}, callers: []int{64}, rounds: 2},
 		systems: []system{&tenureSystem{version: "Tenure 1"}, &etcdSystem{version: "etcd 2"}, &zookeeperSystem{}},
 		samples: map[key][]sample{
 			{work: workPut, members: 1, callers: 64, system: "Tenure 1"}: {{rate: 300}, {rate: 150}, {rate: 200}},
 			{work: workPut, members: 1, callers: 64, system: "etcd 2"}:   {{rate: 100}},
 		},
 		lives: map[key][]life{
-			{work: workLife, members: 1, system: "etcd 2"}: {{start: time.Second, restart: 2 * time.Second, idle: 0.005, memory: 30 << 20}, {start: 3 * time.Second}},
+			{members: 1, system: "etcd 2"}: {{start: time.Second, restart: 2 * time.Second, idle: 0.005, memory: 30 << 20}, {start: 3 * time.Second}},
 		},
 	}
 	var out strings.Builder

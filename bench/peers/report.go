@@ -16,7 +16,6 @@ var headings = map[string]string{
 	workLock:           "Acquire and release of a lock that nobody else wants, by stubs on 16 connections",
 	workLockByLibrary:  "Acquire and release of a lock that nobody else wants, by the library of one process",
 	workHandover:       "Hand-overs of one lock between all callers, by stubs on 16 connections",
-	workLife:           "Start of a cluster until every member has taken a write, and what it takes while nothing happens",
 	workHandoverByLibs: "Hand-overs of one lock between all callers, by the library of one process",
 }
 
@@ -27,11 +26,10 @@ func (b *bench) report(out io.Writer, begin time.Time) error {
 		begin.UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(), b.rounds, b.duration)
 	for _, members := range b.members {
 		for _, work := range b.work {
-			if work == workLife {
-				b.lifeTable(&text, members)
-				continue
-			}
 			b.table(&text, work, members)
+		}
+		if b.life {
+			b.lifeTable(&text, members)
 		}
 	}
 	_, err := io.WriteString(out, text.String())
